@@ -19,7 +19,6 @@ import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
 
-/** Opens the warehouses of walks. */
 export interface WalkWarehouses {
   /**
    * Returns the warehouse of a walk. Each address has one warehouse. Rejects with `WarehouseBusy` if only another machine can open the
@@ -28,7 +27,6 @@ export interface WalkWarehouses {
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
-/** The run that stages its input. */
 export interface StagedRun {
   readonly workflowId: string;
   /** The schedule that started the run. */
@@ -42,7 +40,6 @@ export interface AgentRunWarehouses {
   warehouse(named: { readonly into: string; readonly host?: string }): Promise<AgentRunStore>;
 }
 
-/** Publishes of jobs. */
 export interface Publishing {
   /** Rejects with `BadInput` if target or key of a publish are invalid, or the allowlist refuses the target. Changes nothing. */
   check(step: PublishStep, staged: StagedJob): Promise<void>;
@@ -94,7 +91,6 @@ export interface ActivityDeps extends Here, CallDeps {
    * can open the warehouse.
    */
   warehouseFor(staged: Pick<StagedJob, 'into' | 'host' | 'origin'>): JobWarehouse;
-  /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**
    * Returns a stage by its name from the worker's own folder or store, with the limit of the run and the amount that counted before the run.
@@ -111,7 +107,6 @@ export interface ActivityDeps extends Here, CallDeps {
   noteOpened(job: string, opened: NonNullable<JobEntry['opened']>): Promise<void>;
   /** Records a walk, so that commands find the walk by name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
-  /** Warehouses of agent runs. */
   readonly agentRuns: AgentRunWarehouses;
   /** Warehouses and secret files of the monitor workflows. */
   readonly monitors: MonitorWarehouses;
@@ -121,5 +116,4 @@ export interface ActivityDeps extends Here, CallDeps {
   stage(input: EnrichCsvInput, run: StagedRun): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
 }
 
-/** The ports that the activities of a walk need. */
 export type WalkDeps = Pick<ActivityDeps, 'transport' | 'origin' | 'limiter' | 'events'>;

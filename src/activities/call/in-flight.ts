@@ -79,7 +79,6 @@ export class InFlight {
     this.#admit();
   }
 
-  /** The place for the answer of a request. */
   place(): AnswerPlace {
     return new AnswerPlace(this.#room);
   }

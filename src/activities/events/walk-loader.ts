@@ -25,7 +25,6 @@ export interface LoadingWindow {
   readonly memory: BodyMemory;
   /** Adds a page and the state of the walk after that page. Waits while too many bytes are pending. */
   put(page: RawPage, walk: WalkState): Promise<void>;
-  /** Counts of the pages that are loaded so far. */
   soFar(): LoadedPages;
   /** Waits until all pages of the window are durable, and returns the counts of these pages. Rejects with the error of a failed load. */
   landed(): Promise<LoadedPages>;

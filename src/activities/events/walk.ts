@@ -56,7 +56,6 @@ export type WalkEnd =
 /** The name of the warehouse in the waits that heartbeats report. */
 const WAREHOUSE = 'the warehouse';
 
-/** The activities of a page walk. */
 export function createWalkActivities(
   deps: WalkDeps & Pick<ActivityDeps, 'alerts' | 'noteWalk' | 'host' | 'servedElsewhere'>,
 ) {

@@ -10,7 +10,6 @@ import { redactAnswer } from '../call/landing.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf, refusal } from './monitor-list.js';
 
-/** Input of each activity of a creation. */
 export interface CreateStep extends CreateMonitorInput {
   /** The key that this creation puts into the monitor's metadata. */
   readonly key: string;

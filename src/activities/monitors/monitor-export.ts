@@ -18,7 +18,6 @@ export interface ExportStep {
   readonly origin?: string;
   readonly into: string;
   readonly host?: string;
-  /** Identifies this export. */
   readonly mark: string;
 }
 

@@ -20,7 +20,6 @@ export interface SyncRunsStep {
   readonly origin?: string;
   readonly into: string;
   readonly host?: string;
-  /** Identifies this sync. */
   readonly mark: string;
   /** The state after the slice before; null for the first slice. */
   readonly state: AgentRunSyncState | null;

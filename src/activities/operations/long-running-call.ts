@@ -31,7 +31,6 @@ export function runOrderFields(
   };
 }
 
-/** A run of which nothing is known yet. */
 export const nothingYet: RunSnapshot = {
   runId: null,
   status: null,

@@ -226,7 +226,6 @@ export class FailureGates {
 /** One purchase at the failure gate of its job: the requests wait there, and the answers are counted. */
 export class PurchaseFailures {
   readonly gate: FailureGate;
-  /** The answers to this purchase. */
   own: AnswerCounts = noAnswers;
   /** The warnings and notices in the answers to this purchase. */
   warnings: readonly ServiceWarning[] = [];
@@ -243,7 +242,6 @@ export class PurchaseFailures {
     this.#stats = stats;
   }
 
-  /** The part of the receipt. */
   get receipt(): Pick<Receipt, 'answers' | 'tooManyFailed' | 'nothing' | 'warnings' | 'stoppedBy'> {
     const { nothing, counts, stopped, stoppedBy } = this.gate;
     const { warnings } = this;

@@ -25,12 +25,10 @@ export type NextStep =
   | { readonly type: 'retry'; readonly ms: number; readonly why: string }
   /** A request of its own for each part, because one bad URL must not make ninety-nine other URLs fail. */
   | { readonly type: 'split'; readonly parts: readonly (readonly Unit[])[] }
-  /** The service refused this unit itself. */
   | { readonly type: 'refused'; readonly unit: Unit }
   /** The units with too many unknown outcomes end. The other units get a request of their own. */
   | { readonly type: 'lost'; readonly units: readonly Unit[]; readonly parts: readonly (readonly Unit[])[] };
 
-/** The failed attempts of one request. */
 export class FailedAttempts {
   readonly #context: PurchaseContext;
   /**
@@ -133,10 +131,8 @@ export function splitRefused<U>(batch: readonly U[], alone = false): readonly (r
   return [batch.slice(0, from), batch.slice(from, half), batch.slice(half)].filter((part) => part.length > 0);
 }
 
-/** Returns the error tag of a refused unit. */
 const tagOf = ({ facts }: ApiError): string => facts.tag ?? 'INVALID_REQUEST';
 
-/** Returns the message of a refusal without the id of its request. */
 const sentenceOf = ({ message, requestId }: ApiError): string =>
   requestId === null ? message : message.replaceAll(requestId, '');
 

@@ -67,7 +67,6 @@ export function hopeless({ purchaseRequest, stats }: PurchaseContext, key: strin
   return stats.unknownsOf(key) > (purchaseRequest.maxRebuys ?? MAX_REBUYS);
 }
 
-/** Returns the estimate of a request. */
 export function priceOf(purchaseRequest: PurchaseRequest, { units, limitMicros }: Batch): Required<Price> {
   const estimateMicros = limitMicros ?? purchaseRequest.estimateMicros(units);
   return { estimateMicros, listMicros: limitMicros ?? purchaseRequest.listMicros?.(units) ?? estimateMicros };
@@ -227,7 +226,6 @@ export async function recordKnown(context: PurchaseContext, claimed: readonly Cl
   return mine.filter(({ key }) => !adopted.has(key));
 }
 
-/** Returns the outcome of a unit that ended without a result. */
 export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
   return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
 }

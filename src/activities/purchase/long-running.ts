@@ -54,7 +54,6 @@ export class LongRunningUnit {
     return found === 'none' ? this.#startAgain(intent) : this.#follow(intent, found);
   }
 
-  /** Follows the run of a start. */
   followStart(start: Running | LostStart): Promise<RunOutcome> {
     if (start.type === 'running') return this.#follow(start.intent, start.facts);
     return this.#search(start.intent, start.error.message);

@@ -37,7 +37,6 @@ export interface RunFacts {
   readonly requestId: string | null;
 }
 
-/** The parameters of one start. */
 export interface Start {
   /** Identifies this purchase. If the start gets no answer, the run is found by this tag. */
   readonly tag: string;

@@ -112,7 +112,6 @@ export class PurchaseStats {
   readonly requestsSent = new Set<Begun>();
   /** Reads of the service's list of runs. */
   readonly lists = new Set<Begun>();
-  /** Units that wait for a slot. */
   readonly slotWaits = new Set<Begun>();
   /** Requests that wait for the budget, or until an earlier request has got its part of the budget. */
   readonly budgetWaits = new Set<Begun>();

@@ -94,7 +94,6 @@ function nothingOf(
   return withoutContents(results, options);
 }
 
-/** Returns the outcome of each unit of a contents request. */
 export function contentsOutcomes(
   units: readonly Unit[],
   answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw' | 'rawList'>,

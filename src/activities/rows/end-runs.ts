@@ -16,7 +16,6 @@ const WIDTH = 8;
 /** The least time in ms to end the runs of a slice. */
 const LEAST_MS = 1500;
 
-/** The ended runs and their cost. */
 export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;

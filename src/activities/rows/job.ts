@@ -42,7 +42,6 @@ export interface OpenedJob {
   readonly loaded?: LoadedRows;
   /** The staged job as recorded in the folder or store. */
   readonly staged: StagedJob;
-  /** The path of the job's CSV. */
   readonly csv: string | null;
 }
 

@@ -18,7 +18,6 @@ import { agentKeys } from './agent-purchase.js';
 import { type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { nothingIn } from './empty-answers.js';
 
-/** The facts of a job from which its requests are made. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | keyof SentWith>;
 type KeyDeps = Pick<ActivityDeps, 'origin' | 'sha256'>;
 
@@ -36,7 +35,6 @@ interface RowKind {
   readonly requests: ((deps: KeyDeps, facts: RowRequestFacts) => RowRequests) | null;
 }
 
-/** How the operations of rows are sent. */
 export const rowKinds: Readonly<Record<RowOperation, RowKind>> = {
   contents: { endpoint: contentsEndpoint, requests: null },
   search: {
@@ -56,7 +54,6 @@ export function rowRequests(deps: KeyDeps, facts: RowRequestFacts): RowRequests 
   return (isRowOperation(facts.operation) && rowKinds[facts.operation].requests?.(deps, facts)) || null;
 }
 
-/** Returns the key function of the units of a job. */
 export function keysOfJob(deps: KeyDeps, facts: RowRequestFacts): (unit: string) => string {
   return rowRequests(deps, facts)?.keyOf ?? contentsKeys(deps, facts.options as ContentsOptions, sendOptions(facts));
 }
@@ -76,7 +73,6 @@ function bind<I, O>(
   return {
     /** Name of the operation in keys and segments. A single call uses the same name, so that equal requests share their answer. */
     name,
-    /** Returns the whole request as canonical JSON. */
     requestOf: (unit: string) => canonicalJson(request(unit)),
     /** Returns the key of a unit. The key covers the whole request, so that only equal requests share a key. */
     keyOf: (unit: string) => ownKey(requestUnit(request(unit))),

@@ -42,7 +42,6 @@ export interface RunPurchaseKind<I, R> {
   named(message: string, input: I): string | null;
   /** The fields of a completed run that may have its output. */
   outputs(run: R): readonly unknown[];
-  /** Returns the outcome of a run that has ended. */
   outcome(run: R): {
     readonly status: UnitStatus;
     readonly errorTag: string | null;

@@ -19,7 +19,6 @@ export function sliceSegment(job: string, generation: string, slice: number): st
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }
 
-/** The rows of a slice that are wanted. */
 interface SliceRows {
   readonly rowsFile: string;
   /** Whether some rows of the slice are after the limit. If so, the slice gets no line in the ledger. */
@@ -49,7 +48,6 @@ export async function withSliceRows<T>(
   }
 }
 
-/** A slice to load. */
 interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {
   readonly keys: readonly string[];
   readonly freshness: RetryFreshness | undefined;

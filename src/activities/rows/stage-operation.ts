@@ -33,7 +33,6 @@ const SMALL_CONTENTS = 100;
  * once. So at ten requests per second a slice takes at most ten seconds, except for requests of few URLs.
  */
 const LARGE_CONTENTS = { requests: 100, least: 1000, most: 4096 };
-/** Least number of requests in a small slice of contents. */
 const REQUESTS_PER_SMALL_SLICE = 2;
 /** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
 const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 100 };
@@ -56,7 +55,6 @@ type Fields = { readonly [name: string]: Json };
 
 const refused = (why: string, options?: ErrorOptions) => new UsageError('request-invalid', why, options);
 
-/** How the rows of an operation are staged. */
 export interface OperationStage {
   readonly units: UnitSource;
   readonly keyOf: (unit: string) => string;
@@ -78,7 +76,6 @@ interface Context {
   readonly transport: Pick<Transport, 'check' | 'unchecked'>;
 }
 
-/** The request of the rows, without the file that has them. */
 type RowsRequest = Omit<EnrichCsvInput, 'input'>;
 
 /**

@@ -14,7 +14,6 @@ export const agentRunKind: RunKind<AgentRun> = {
 
 const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks. */
 export const researchKind: RunKind<ResearchTask> = {
   one: getResearchTaskEndpoint,
   // The list is not used for polls of tasks, because a read of the list counts against the rate.

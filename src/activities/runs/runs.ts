@@ -20,14 +20,12 @@ export interface Runs<R> {
   claimed(id: string, key: string): Promise<boolean>;
 }
 
-/** The runs of a worker process, by kind. */
 export interface WorkerRuns {
   readonly agent: Runs<AgentRun>;
   readonly research: Runs<ResearchTask>;
 }
 
 const nothing = async () => undefined;
-/** For runs without slots. */
 export const noSlots: RunSlots = { take: nothing, name: nothing, free: nothing, refused: nothing };
 
 const PAGE = 100;
