@@ -187,7 +187,6 @@ function sealed(value: unknown, names: readonly string[] = []): unknown {
   return Object.fromEntries(fields);
 }
 
-/** Most elements of a list of warnings that are read. */
 const MOST_READ = 20 * MOST_WARNINGS;
 const none: readonly ServiceWarning[] = [];
 

@@ -89,7 +89,6 @@ export function rawJson(json: Uint8Array): RawJson {
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 
-/** Whether an object in a JSON has a name twice. */
 function repeatsName(json: Buffer): boolean {
   const objects: Set<string | null>[] = [];
   for (let at = 0; at < json.length; at++) {

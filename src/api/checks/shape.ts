@@ -97,7 +97,6 @@ export function withoutMisfits<T>(
   return null;
 }
 
-/** Returns a copy with another value at a path. */
 function replaced(value: unknown, path: readonly PropertyKey[], other: unknown, own: Set<unknown>): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return other;

@@ -75,7 +75,6 @@ export function matchContents(
   return { units, unmatched };
 }
 
-/** Results as one JSON value. */
 export function listOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`[${results.map(jsonText).join(',')}]`);
 }

@@ -168,7 +168,6 @@ export function cutShort(arrived: Arrived, broken: Broken, kept: Buffer): ApiErr
 /** The contract names the queue headers `x-svc-…`, the public service `x-exa-…`. */
 const prefixes = ['x-svc-', 'x-exa-'] as const;
 
-/** Facts from the headers of an answer. */
 export interface AnswerHeaders {
   readonly requestId: string | null;
   /** Whether the call waited in the service's own queue, as calls do when the team is close to its limit. */

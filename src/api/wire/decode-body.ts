@@ -36,7 +36,6 @@ const keptDecoders = new Map<string, Decode>([
   ],
   ...(zstdDecompress ? [['zstd', promisify(zstdDecompress)] as const] : []),
 ]);
-/** Most encodings of one body that are decoded to keep it. */
 const MOST_ENCODINGS = 4;
 
 /** Chunks are large, because each chunk costs a round trip to the thread pool. */

@@ -85,12 +85,10 @@ export type ById = z.infer<typeof byId>;
 /** The request and answer of an operation on one record. */
 export const ofRecord = { request: byId, record: 'id' } as const;
 
-/** Rate class of one call. */
 export function rateClassOf<I, O>(endpoint: Endpoint<I, O>, input: I): string {
   return typeof endpoint.rateClass === 'string' ? endpoint.rateClass : endpoint.rateClass(input);
 }
 
-/** The rate cost of one call. */
 export function rateCostOf<I, O>(endpoint: Endpoint<I, O>, input: I): RateCost {
   return { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
 }

@@ -84,7 +84,6 @@ export class StreamDropped extends ApiError {
   override readonly name = 'StreamDropped';
   constructor(
     parts: ApiErrorParts,
-    /** Id of the latest event with an id. */
     readonly lastEventId: string | null,
   ) {
     super(parts);

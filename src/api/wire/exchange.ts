@@ -4,7 +4,6 @@ import { bodyTooLarge } from './decode-body.js';
 import type { Method } from './endpoint.js';
 import type { BodySpace } from './transport-options.js';
 
-/** One request, ready for the wire. */
 export interface WireRequest {
   readonly origin: string;
   readonly method: Method;

@@ -61,7 +61,6 @@ export interface TransportOptions {
   readonly proxy?: ProxySetting;
 }
 
-/** The wire options of a worker. */
 export type WireOptions = Pick<TransportOptions, 'auth' | 'headers' | 'beta' | 'betaHeader' | 'unchecked' | 'proxy'>;
 
 export interface SendOptions {
