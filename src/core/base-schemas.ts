@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Json } from './text/json.js';
 import { MOST_DOLLARS } from './text/money.js';
 
-/** The values of a schema. */
 export type ValueOf<S extends z.ZodType> = Readonly<z.output<S>>;
 
 /** The fields of an object, each of which may be absent. */

@@ -135,7 +135,6 @@ export class NameCheck {
     return first;
   }
 
-  /** Called for a value of a wrong type. */
   protected wrong(_value: unknown, _schema: InputSchema, _path: string): void {}
 
   protected report(field: string, sentence: () => string): void {
@@ -173,7 +172,6 @@ function branchOf(
   return ofType.find(isMeant) ?? merged(ofType, first);
 }
 
-/** Whether a value is of a type of JSON Schema. */
 const types: { readonly [type: string]: (value: unknown) => boolean } = {
   null: (value) => value === null,
   array: Array.isArray,

@@ -17,10 +17,8 @@ import {
 } from './base-schemas.js';
 import { isLongRunning, type RowOperation, rowOperations } from './rows/row-operation.js';
 
-/** The operations that answer at once. */
 const atOnce = rowOperations.filter((one) => !isLongRunning(one)) as Exclude<RowOperation, 'agent'>[];
 
-/** A row or a request. */
 export type RowFields = z.output<typeof open>;
 
 const how = {

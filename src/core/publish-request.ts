@@ -27,7 +27,6 @@ export interface PublishRecord {
 
 export interface PublishedTable {
   readonly name: string;
-  /** Rows that were published. */
   readonly rows: number;
   /** Rows of the table in the target. */
   readonly total: number;
@@ -49,7 +48,6 @@ export interface Publisher {
   check(to: string): Promise<void>;
 }
 
-/** Returns the mode of a step. */
 export const stepMode = ({ mode, key = [] }: Pick<PublishStep, 'mode' | 'key'>): PublishMode =>
   mode ?? (key.length > 0 ? 'merge' : 'replace');
 

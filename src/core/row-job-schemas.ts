@@ -400,7 +400,6 @@ export const jobSummary = z.object({
   seconds: number,
 });
 export type JobSummary = ValueOf<typeof jobSummary>;
-/** Counts of units. */
 export type RetryCounts = NonNullable<JobSummary['retried']>;
 
 export const sliceHeartbeat = z.object({

@@ -41,7 +41,6 @@ function factOf(
   return { type, key: [run, ...key], text: `${words[kind]} ${named(job)}${text}`, data: { ...about, ...data } };
 }
 
-/** The end of a run of a job of rows: done or stopped. */
 export function endOfRows(
   run: AlertRun,
   summary: Pick<JobSummary, 'requests' | 'costMicros' | 'seconds' | 'warehouse'>,

@@ -1,7 +1,6 @@
 import { foreignScheme } from './address-secrets.js';
 import { isLibpqForm, isPostgresUrl, parseAddress, whyPlain } from './postgres-address.js';
 
-/** The form of the address of a source, for messages. */
 export const SOURCE_FORM = 'postgres://host:5432/database';
 
 /** Whether an input is a database: its rows are those of a query. */

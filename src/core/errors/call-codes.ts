@@ -16,7 +16,6 @@ export const callCodes = {
 
 export type FailureType = keyof typeof callCodes;
 
-/** Returns the code of a failed call by its phase and the type of its verdict. */
 export function codeOfCall(phase: string, type: FailureType): ErrorCode {
   if (phase === 'refused') return 'request-invalid';
   return phase === 'connect' ? 'service-unreachable' : callCodes[type];

@@ -49,7 +49,6 @@ export function codeOfSqlState(state: string | null): ErrorCode {
   return state === '42501' ? 'postgres-rights-missing' : 'postgres-refused';
 }
 
-/** Returns the code of an exceeded cap by the owner of the cap. */
 export function codeOfCap(scope: unknown): ErrorCode {
   if (scope === 'worker') return 'worker-budget-reached';
   return scope === 'day' || scope === 'month' ? 'team-budget-reached' : 'budget-reached';

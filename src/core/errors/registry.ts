@@ -206,5 +206,4 @@ export type ErrorCode = { [G in keyof typeof groups]: keyof (typeof groups)[G] }
 
 export const errorGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = groups;
 
-/** What to do, by code. */
 export const errorFixes = Object.assign({}, ...Object.values(groups)) as Readonly<Record<ErrorCode, string>>;

@@ -14,7 +14,6 @@ export interface StreamKey {
   readonly stream: string;
 }
 
-/** A window, as stored in the warehouse. */
 export interface EventWindow extends Span {
   /** Number within the stream. */
   readonly window: number;
@@ -54,7 +53,6 @@ export function loadedUpTo(state: StreamState | null): number | null {
   return pending.length === 0 && to !== null ? Math.max(watermark ?? 0, to) : watermark;
 }
 
-/** A stream with its name. */
 export interface StreamListing extends StreamState {
   readonly stream: string;
   /** Event types that the stream is limited to; empty: all. */
@@ -103,7 +101,6 @@ export interface LoadedPages {
   readonly current: boolean;
 }
 
-/** Counts of the events of one type. */
 export interface TypeCount {
   readonly type: string;
   readonly events: number;

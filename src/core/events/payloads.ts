@@ -1,7 +1,6 @@
 /** The object in an event's `data` (API reference: /websets/v0/websets, /websets/v0/events). */
 export interface Payload {
   readonly kind: PayloadKind;
-  /** Types of events that carry this payload. */
   readonly types: readonly string[];
   /** The value of the payload's field `object`. Events of unknown types are recognized by this value. */
   readonly object: string;

@@ -13,7 +13,6 @@ export interface StateColumn {
 
 /** The events and fields that hold the objects of a table. */
 export interface StateSource {
-  /** The payload of the events. */
   readonly payload: PayloadKind;
   /** The fields that lead from the payload to the objects; `*` is each element of a list. An empty path means the payload itself. */
   readonly path: readonly string[];

@@ -150,7 +150,6 @@ export const stateTables: readonly StateTable[] = [
   },
 ];
 
-/** Tables of the parts of objects. */
 export const partTables: readonly PartTable[] = [
   {
     name: 'webset_item_enrichments',

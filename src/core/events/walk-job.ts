@@ -17,28 +17,23 @@ export type WalkInput =
   | ({ readonly kind: 'sync' } & SyncEventsInput)
   | ({ readonly kind: 'backfill' } & BackfillEventsInput);
 
-/** The stream that is walked, and its warehouse. */
 export interface Walk extends StreamKey {
   readonly into: string;
   readonly host?: string;
   readonly types: readonly string[];
 }
 
-/** An opened run of a walk. */
 export interface OpenedWalk {
   readonly walk: Walk;
-  /** Numbers of the windows to walk. */
   readonly windows: readonly number[];
   /** Whether the windows belong to an earlier, unfinished run: there may be newer events after these windows. */
   readonly continues: boolean;
   /** Length of the run's windows with a beginning, and of those that are done, in ms. */
   readonly lengthMs: number;
   readonly doneMs: number;
-  /** Counts of the run's windows before this walk. */
   readonly before: WalkCounts;
 }
 
-/** Input of the activity that walks one window. */
 export interface WalkWindowInput {
   readonly walk: Walk;
   readonly window: number;

@@ -60,7 +60,6 @@ const MAX_PASSED = 3;
 /** The amount by which a bucket's margin shrinks with each start, down to the margin of the process that asks. */
 const MARGIN_STEP = 0.0001;
 
-/** An unused bucket. */
 export function newBucket(limit: number, now: number): BucketState {
   return {
     ring: fullRing(limit, now),
@@ -94,7 +93,6 @@ export function noteRefused({ bucket, limit }: LimitedBucket, now: number): void
   bucket.guardAt = now;
 }
 
-/** The view of a bucket. */
 export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>, now: number): BucketView {
   return {
     name: bucket.name,
@@ -236,7 +234,6 @@ export function recovered({ most, recoveryMs }: Widening, amount: number, since:
   return Math.max(0, amount - (Math.max(0, now - since) * most) / recoveryMs);
 }
 
-/** The amount after further signs. */
 export function widened(rule: Widening, amount: number, since: number, now: number, signs: number): number {
   return Math.min(rule.most, recovered(rule, amount, since, now) + rule.step * signs);
 }

@@ -42,7 +42,6 @@ export function limitOfCall(action: MonitorAction, limit: number, planned: numbe
   return action === 'delete' ? Math.max(1, Math.min(limit, planned - affected)) : limit;
 }
 
-/** The effect of one call. */
 export interface CallEffect {
   /** Whether an answer landed. If not, the effect was read from the monitors. */
   readonly answered: boolean;

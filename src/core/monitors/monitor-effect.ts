@@ -27,7 +27,6 @@ export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorF
   return { name, metadata };
 }
 
-/** Monitors by the effect that an action would have. */
 export interface SortedMonitors {
   readonly toDo: readonly MonitorState[];
   /** Monitors that already have the status after the action. */
@@ -36,7 +35,6 @@ export interface SortedMonitors {
   readonly left: readonly MonitorState[];
 }
 
-/** Sorts the monitors that match. */
 export function sortMonitors(action: MonitorAction, monitors: readonly MonitorState[]): SortedMonitors {
   const { before, after } = statuses[action];
   if (before === null) return { toDo: monitors, already: [], left: [] };

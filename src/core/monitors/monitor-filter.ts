@@ -22,7 +22,6 @@ export function takesSome({ name, status, metadata }: MonitorFilter): boolean {
   return name !== undefined || status !== undefined || Object.keys(metadata ?? {}).length > 0;
 }
 
-/** A filter as a text. */
 function filterText({ name, status, metadata }: MonitorFilter): string {
   const parts = [
     ...(name === undefined ? [] : [`name contains "${name}"`]),
@@ -32,7 +31,6 @@ function filterText({ name, status, metadata }: MonitorFilter): string {
   return parts.length > 0 ? parts.join(', ') : 'all';
 }
 
-/** The monitors of a batch as a text. */
 export function chosenText({ filter, ofSchedule }: Pick<BatchProgress, 'filter' | 'ofSchedule'>): string {
   return ofSchedule === null ? filterText(filter) : `paused by the schedule ${ofSchedule}`;
 }

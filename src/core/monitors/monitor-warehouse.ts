@@ -15,7 +15,6 @@ export interface BatchRecord extends BatchRun {
   readonly schedule?: string | undefined;
 }
 
-/** The record of one call, with the monitors that the call affected. */
 export interface BatchCall {
   /** Number of the call in its run, from 1. */
   readonly call: number;
@@ -29,7 +28,6 @@ export interface BatchCall {
 
 /** Monitors that a call affected and no earlier call did. */
 export interface FreshMonitors {
-  /** Number of these monitors in the plan. */
   readonly planned: number;
   /** Ids of monitors outside the plan. */
   readonly unplanned: readonly string[];
@@ -42,11 +40,8 @@ export interface FreshMonitors {
 export interface BatchAudit {
   /** Records the plan; replaces an earlier plan of this run, unless the batch has begun. */
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
-  /** Records the decision. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
-  /** Records the beginning of an approved batch. */
   begin(run: BatchRun, by: string): Promise<void>;
-  /** Pauses that concern an unpause of what a schedule paused. */
   pausesOf(origin: string, schedule: string): Promise<ScheduledPauses>;
   /** Records the effect of a call; returns the monitors that no earlier call affected. */
   record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
@@ -59,7 +54,6 @@ export interface BatchAudit {
   ): Promise<void>;
 }
 
-/** A run in the warehouse. */
 export interface KnownRun {
   readonly id: string;
   /** Whether the run has ended. The record of an ended run does not change. */

@@ -7,7 +7,6 @@ export interface ScheduledPause {
   readonly schedule: string | null;
   /** Time of the plan, Unix ms. */
   readonly at: number;
-  /** Whether the monitor was paused already. */
   readonly already: boolean;
   /** `updatedAt` of the monitor at the time of the plan. */
   readonly before: string | null;

@@ -17,7 +17,6 @@ export interface ActivityQuery {
   readonly stepMs: number;
   readonly windowMs: number;
   readonly shares: readonly RateShare[];
-  /** The share of an operation that is not in the list. */
   readonly usual: Omit<RateShare, 'operation'>;
 }
 

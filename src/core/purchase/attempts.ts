@@ -31,7 +31,6 @@ export interface Attempt {
   readonly reason: string | null;
   /** The text that came instead of an answer; only if it was asked for. */
   readonly came?: string | null;
-  /** Number of units of the request. */
   readonly units: number;
   /** The unit's share of the cost; null: not known, because the answer was replaced by a newer one and is no longer stored. */
   readonly costMicros: number | null;
@@ -70,7 +69,6 @@ export interface PurchaseHistory {
   history(keys: readonly string[], jobs: readonly string[], texts?: boolean): Promise<ReadonlyMap<string, UnitHistory>>;
 }
 
-/** Number of requests that were sent for a unit. */
 export const sentCount = ({ attempts }: UnitHistory): number =>
   attempts.filter(({ outcome }) => outcome !== 'unsent').length;
 

@@ -52,7 +52,6 @@ export const failureTags = {
   FORGOTTEN: { why: 'its data was removed by forget', message: 'a person removed the data of this row' },
 } as const satisfies Readonly<Record<string, FailureTag>>;
 
-/** The rule of a tag. */
 export const ruleOf = (tag: string | null): FailureTag =>
   Object.hasOwn(failureTags, tag ?? '') ? failureTags[tag as keyof typeof failureTags] : final;
 

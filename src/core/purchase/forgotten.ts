@@ -45,7 +45,6 @@ export interface ForgettingJournal {
   forget(keys: readonly string[]): Promise<void>;
   /** The keys of all forgotten units. */
   forgotten(): Promise<ReadonlySet<string>>;
-  /** The keys of all units of a job. */
   keysOf(job: string): Promise<readonly string[]>;
   /** The units with this text in any case: their keys, and the units as JSON texts. Reads all bodies. */
   search(text: string, each: (key: string, unit: string) => void): Promise<void>;

@@ -106,7 +106,6 @@ export function searchPrice(type: string, results: number, table: PriceTable): n
 
 type Options = { readonly [name: string]: unknown };
 
-/** The requested types of content. */
 export function contentTypesOf(options: Options): readonly ContentType[] {
   return contentTypes.filter((name) => (options[name] ?? false) !== false);
 }

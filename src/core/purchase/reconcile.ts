@@ -7,7 +7,6 @@ export interface BilledDay {
   readonly serviceMicros: number;
   /** The most that the bill may differ from the charges because the service gives whole cents; 0: it gives exact amounts. */
   readonly roundedMicros: number;
-  /** The bill by the id of a key. */
   readonly keys: readonly { readonly id: string; readonly name: string | null; readonly serviceMicros: number }[];
 }
 

@@ -13,7 +13,6 @@ export interface RetryHelp {
   readonly why: string;
 }
 
-/** The facts of a failed row that decide whether a retry can help. */
 export interface FailedFacts {
   /** `invalid`: a bad row, which was never sent. */
   readonly status: Exclude<UnitStatus, 'success'> | 'invalid';
@@ -24,7 +23,6 @@ export interface FailedFacts {
   readonly paidMicros?: number;
 }
 
-/** Returns whether a retry of a failed row can help. */
 export function retryHelp({ status, tag, rowsPerRun = 1, paidMicros = 0 }: FailedFacts): RetryHelp {
   if (status === 'invalid') return { retry: 'none', why: 'the row was never sent; correct it in the input' };
   const { again, charged, why } = ruleOf(tag);

@@ -53,7 +53,6 @@ export interface Spend {
   caps(): Promise<SpendCaps>;
   /** Sets the caps that are given, in one step with respect to other callers, and returns all caps. Undefined: unchanged. */
   setCaps(caps: Partial<SpendCaps>): Promise<SpendCaps>;
-  /** The current day and month. */
   spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
   /** The amount of a job that counts under its cap, of all its runs and teams, in micro-dollars. */
   counted(job: string): Promise<number>;

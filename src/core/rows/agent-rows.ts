@@ -13,7 +13,6 @@ export function setTwice({ request = {}, ...named }: AgentRowsInput): string | n
 
 const requestFields = ['query', 'outputSchema', 'effort', 'systemPrompt', 'dataSources'] as const;
 
-/** Turns the input of an agent job into the input of a row job. */
 export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   const { query, outputSchema, effort, systemPrompt, dataSources, request = {}, ...job } = input;
   return {

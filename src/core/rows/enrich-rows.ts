@@ -33,7 +33,6 @@ export interface RowsPiece extends SomeRows {
   readonly call: { readonly id: string; readonly capMicros: number | null } | null;
 }
 
-/** What an activity bought. */
 export interface RowsBought {
   /** The results of the first rows, as many as fit. */
   readonly results: readonly RowResult[];

@@ -7,14 +7,12 @@ import { type AnswerCounts, limitText, type RowsOfNothing } from './stop-at-fail
 
 type Slices = Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>;
 
-/** Returns the number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
 
 /** The number of slices with rows to buy. The last of these slices may also have rows after the limit. */
 export const wantedSlices = (staged: Slices): number =>
   staged.limit === undefined ? staged.slices : Math.ceil(wantedRows(staged) / staged.rowsPerSlice);
 
-/** The number of rows of a slice to buy. */
 export function wantedRowsOf(staged: Slices, slice: number): number {
   const end = slice < staged.slices - 1 ? (slice + 1) * staged.rowsPerSlice : staged.rows;
   return Math.max(0, Math.min(end, wantedRows(staged)) - slice * staged.rowsPerSlice);

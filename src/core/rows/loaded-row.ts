@@ -25,7 +25,6 @@ export interface LoadedRow {
   readonly vanishedAt: number | null;
 }
 
-/** The state of a loaded row. */
 export interface RowState {
   readonly row: number;
   readonly status: string;
@@ -37,7 +36,6 @@ export interface FailedGroup {
   readonly status: 'error' | 'invalid';
   readonly tag: string | null;
   readonly rows: number;
-  /** Number of their distinct units. */
   readonly units: number;
   /** Cost of their answers in micro-dollars. */
   readonly costMicros: number;

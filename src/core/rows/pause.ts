@@ -91,7 +91,6 @@ export const STOPPED = 'stopped: ';
 
 export const JOB_CANCELLED = 'the job was cancelled';
 
-/** Message of a cancelled job that has not ended yet: without a worker, and with one. */
 export const CANCEL_WAITS = 'it was cancelled, and a worker must end it';
 export const CANCEL_RUNS = 'it is being cancelled';
 

@@ -29,13 +29,11 @@ export interface FiguresQuery {
   readonly mostRuns: number;
 }
 
-/** A run as the warehouse recorded it. */
 export type RecordedRun = Omit<RunRecord, 'generation'>;
 
 /** What a report reads from the warehouse of a job. The database adds up: memory does not grow with the rows. */
 export interface RowFigures {
   readonly summary: WarehouseSummary;
-  /** Rows by status and error tag. */
   readonly tags: readonly { readonly status: string; readonly tag: string | null; readonly rows: number }[];
   /** Rows of the current input that were loaded in a part of the time, which starts `at` (Unix ms). */
   readonly loads: readonly { readonly at: number; readonly rows: number; readonly failed: number }[];

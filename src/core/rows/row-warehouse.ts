@@ -16,7 +16,6 @@ export interface JobRecord
   readonly request?: RowRequest;
 }
 
-/** Returns the facts of a job that are kept in its warehouse. */
 export function jobRecord(staged: StagedJob): JobRecord {
   const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
   const { template = null, rowsPerRun = 1, types } = staged;
@@ -102,9 +101,7 @@ export interface LoadedRows {
 export interface RetryPass {
   /** Slices that have such rows. */
   readonly slices: readonly number[];
-  /** Number of distinct units. */
   readonly units: number;
-  /** Error tags of the rows. */
   readonly tags: readonly string[];
   /** Unix ms; answers that landed since are not bought again. */
   readonly before: number;
@@ -172,7 +169,6 @@ export const usualCsv: CsvForm = { delimiter: ',', bom: false };
 export const isCsvDelimiter = (text: string): boolean =>
   text.length === 1 && text > '\0' && text < '\u0080' && !/["\r\n]/.test(text);
 
-/** An answer with misread fields, from the rows of a job. */
 export interface MisreadAnswer {
   readonly key: string;
   readonly unit: string;
@@ -193,7 +189,6 @@ export interface RowProgress {
   holdsAnswers(): Promise<boolean>;
   /** Numbers of the slices of this generation that are loaded as a whole. Null if the job or its warehouse does not exist. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
-  /** Counts the rows of this generation that are loaded. */
   loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
   /** Number of units of the job whose answer is a failure from this time (Unix ms) or later. */
   failedSince(job: string, time: number): Promise<number>;
@@ -254,7 +249,6 @@ export interface RowReads {
    * their mark.
    */
   failedUnits(job: string, pick: FailedPick): Promise<readonly FailedUnit[]>;
-  /** The states of the loaded rows with these numbers. */
   rowStates(job: string, numbers: readonly number[]): Promise<readonly RowState[]>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
@@ -293,7 +287,6 @@ export interface RowMarks {
   putAnswers(job: string, unitFile: string): Promise<number>;
 }
 
-/** Exports of the rows of jobs. */
 export interface RowExports {
   /**
    * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added, and a column of the extra cells
@@ -310,10 +303,8 @@ export interface RowExports {
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }>;
 }
 
-/** What a run of a job needs of a warehouse. */
 export interface JobWarehouse extends RowProgress, RowLoads, RowExports {}
 
-/** A warehouse for row jobs. */
 export interface RowWarehouse extends JobWarehouse, RowReads, RowMarks {
   close(): Promise<void>;
 }

@@ -7,7 +7,6 @@ export interface SchemaColumn {
 }
 
 const NO_TYPE = 'text';
-/** Number of changes that a text lists. */
 const LISTED = 10;
 
 /** Returns the changes between the columns of two runs, in the order of the newer columns; removed columns come last. */

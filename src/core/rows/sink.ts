@@ -4,7 +4,6 @@ import { nearest } from '../text/nearest.js';
 /** The name of the sink that a value of `into` names, such as `sink:snowflake`; null for a warehouse. */
 export const sinkOf = (into: string): string | null => /^sink:(.*)$/s.exec(into)?.[1] ?? null;
 
-/** A column of a batch. */
 export interface SinkColumn {
   readonly name: string;
   /**

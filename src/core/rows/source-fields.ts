@@ -44,7 +44,6 @@ export function whyNoPath(path: string, platform: string): string | null {
 /** Whether a path that does not exist is a pattern of file names. */
 export const isPattern = (path: string): boolean => /[*?[]/.test(path);
 
-/** The path of an address, without its parameters. */
 export const pathOfAddress = (input: string): string => input.split('?', 1)[0] as string;
 
 const SERVER = /^([a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;

@@ -100,5 +100,4 @@ export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
  */
 export const ALL_REFUSED = 'AllRefused';
 
-/** The number of refused requests, and the number of rows that the job must buy. */
 export type AllRefusedFacts = { readonly requests: number; readonly rows: number };

@@ -20,7 +20,6 @@ export class WarehouseBusy extends CodedError {
 export interface WorkerRefusal {
   readonly host: string;
   readonly pid: number;
-  /** What the work waits for. */
   readonly waitsFor: string;
 }
 
