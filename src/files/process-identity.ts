@@ -8,7 +8,6 @@ export interface ProcessIdentity {
   readonly startTime: string | null;
 }
 
-/** The identity of this process. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, startTime: processStartTime(process.pid) };
 }
