@@ -1,7 +1,5 @@
-/** The table of the migrations that were applied to a database. */
 export const MIGRATIONS_TABLE = 'searchflow_migrations';
 
-/** What a schema holds. */
 export type SchemaKind = 'store' | 'warehouse';
 
 /** Name of the schema of version 0.2.0, the first release. Names of steps that only add columns begin with it: other versions continue. */
