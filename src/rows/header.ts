@@ -53,7 +53,6 @@ export function whyOtherColumns(before: readonly string[], now: readonly string[
   return at === -1 ? null : `column ${at + 1} is ${quoted(now[at] as string)} and not ${quoted(before[at] as string)}`;
 }
 
-/** The error of a file whose columns differ from those of the first file. */
 export const otherColumns = (file: string, first: string, why: string) =>
   new CsvError(
     'columns-differ',

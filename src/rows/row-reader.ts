@@ -25,7 +25,6 @@ export interface RecordPlace {
   readonly file?: string;
 }
 
-/** A record of a table. */
 export interface RowRecord {
   /** Line where the record begins, or number of the row; from 1. */
   readonly line: number;
@@ -44,7 +43,6 @@ export interface RowRecord {
   readonly problem: { readonly tag: string; readonly column: number | null; readonly message: string } | null;
 }
 
-/** A table that is open for reading. */
 export interface OpenedTable {
   readonly columns: readonly RowColumn[];
   /** Types that hold all values, after the last row; absent: those of the columns, which only a value that does not fit changes. */

@@ -65,7 +65,6 @@ export class SliceWriter {
     return this.#text.length >= WRITE_CHARS ? this.#flush() : null;
   }
 
-  /** Ends the last slice. */
   async end(): Promise<void> {
     if (this.#peek !== null) {
       const { large, small } = this.#sizes;

@@ -19,7 +19,6 @@ export interface StagedBadRow {
   readonly message: string;
 }
 
-/** Counts of the cells in the column of URLs. */
 export interface UrlCells {
   /** How the column was found. */
   readonly by: UrlColumn['by'];
@@ -99,7 +98,6 @@ export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolea
   return copy;
 }
 
-/** The rows of one slice. */
 export function readSlice(rowsFile: string): Promise<readonly StagedRow[]> {
   return readLines(rowsFile, (line) => JSON.parse(line) as StagedRow);
 }

@@ -28,7 +28,6 @@ interface Table {
   readonly key: RowKey | null;
 }
 
-/** Reads the cells of a record, and the unit or the problem of the row. */
 export function readRow(record: RowRecord, row: number, table: Table, sha256: Sha256): ReadRow {
   const cells = record.json ?? JSON.stringify(record.cells);
   const hash = sha256(cells).slice(0, 16);

@@ -265,7 +265,6 @@ class RowGroups {
     this.#join = join;
   }
 
-  /** Adds a row; returns the rows of a complete group. */
   add(row: ReadRow): readonly GroupedRow[] {
     const chars = row.cells.length + (row.found.unit?.length ?? 0);
     const before = this.#chars + chars > MOST_GROUP_CHARS ? this.end() : [];
@@ -276,7 +275,6 @@ class RowGroups {
     return this.#units.length >= this.#size ? [...before, ...this.end()] : before;
   }
 
-  /** Ends the current group; returns its rows. */
   end(): readonly GroupedRow[] {
     const unit = this.#units.length > 0 ? this.#join(this.#units) : null;
     const rows = this.#waiting.map((row) => ({ row, unit: row.found.problem === null ? unit : null }));

@@ -50,7 +50,6 @@ export interface UrlColumn {
   readonly by: 'option' | 'job' | 'name' | 'contents';
 }
 
-/** The criteria of the detection of the column of URLs. */
 export interface UrlColumnSearch {
   /** The requested column; null: no column is requested. */
   readonly wanted: string | null;

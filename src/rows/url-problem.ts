@@ -9,7 +9,6 @@ const MAX_URL = 2048;
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 /** The character that replaces damaged texts, such as half of a surrogate pair. */
 const REPLACED = '\ufffd';
-/** The scheme that a job adds to URLs without a scheme. */
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;

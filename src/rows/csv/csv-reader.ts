@@ -16,7 +16,6 @@ export interface CsvReaderOptions {
   readonly encoding?: string | undefined;
 }
 
-/** Returns a reader of a CSV, plain or gzip. */
 export function csvReader(options: CsvReaderOptions): RowReader {
   const delimiter = checkDelimiter(options.delimiter);
   return {

@@ -2,7 +2,6 @@ import type { RowRecord } from '../row-reader.js';
 
 /** Maximum number of bytes of a record, of its cells as JSON, and of its request. A record above this size is refused. */
 export const MAX_RECORD = 4 * 1024 * 1024;
-/** Maximum number of cells of a record. */
 export const MAX_CELLS = 10_000;
 
 /** How a file separates its cells and lines. The line end LF also stands for CRLF. */

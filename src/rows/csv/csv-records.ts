@@ -145,7 +145,6 @@ export class CsvRecords {
     return reading.end;
   }
 
-  /** Returns the index after this number of lines. */
   #indexAfter(lines: number, end: number): number {
     let at = this.#at;
     for (let line = 0; line < lines; line++) {
