@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Sale } from './ledger/log-file.js';
 
-/** A request whose body and query were checked. */
 export interface Call<Body = unknown, Query = unknown> {
   readonly requestId: string;
   readonly headers: IncomingHttpHeaders;

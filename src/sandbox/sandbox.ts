@@ -217,7 +217,6 @@ const actions: Readonly<Record<string, (panel: Panel, input: unknown, query: URL
   'GET /state': (panel) => panel.state(),
   /** `{"event": "webset.idle", "count": 5}`, `{"monitorRun": id}`, `{"disableMonitor": id}` */
   'POST /trigger': (panel, input) => ({ ids: panel.trigger(input as Trigger) }),
-  /** A list of faults. */
   'POST /faults': (panel, input) => panel.setFaults(input as readonly Fault[]),
   /** `{"dollars": 5}`, null for no limit. */
   'POST /credits': (panel, input) => panel.setCredits(creditsSchema.parse(input).dollars),

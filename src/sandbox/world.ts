@@ -50,6 +50,5 @@ export interface World {
   readonly timers: Timers;
   /** Milliseconds of the wall clock. */
   readonly now: () => number;
-  /** A source of ids of this kind. */
   readonly ids: (kind: string) => NextId;
 }

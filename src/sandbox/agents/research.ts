@@ -23,7 +23,6 @@ const taskSchema = z.object({
 /** A research task. Its output follows from its id. */
 export type ResearchTask = z.infer<typeof taskSchema>;
 
-/** The research tasks of the team. */
 export function researchOf(world: World): Table<ResearchTask> {
   return new Table(world, {
     fact: 'research-task',

@@ -67,7 +67,6 @@ export function checkRunInput({ effort = 'auto', budget, outputSchema, dataSourc
 /** Whether the price of an effort depends on usage. Only such efforts take a budget. */
 export const isMetered = (effort: string): boolean => effort === 'auto' || effort === 'max' || effort === 'ultra';
 
-/** Time when a run ends, or ended. */
 export function endOf(run: Run): number {
   return run.ended?.at ?? run.endsAt;
 }

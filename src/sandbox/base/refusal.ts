@@ -56,7 +56,6 @@ const usualTags: Readonly<Record<number, string>> = {
   503: 'SERVICE_OVERLOADED',
 };
 
-/** The body of a refusal: JSON, or a text. */
 export function errorBody({ status, message, details }: Refusal, path: string, requestId: string): unknown {
   const { tag, extra, envelope = /^\/agent(\/|$)/.test(path) ? 'agent' : 'standard' } = details;
   if (envelope === 'text') return `${status} ${message}\n`;
@@ -139,7 +138,6 @@ export function pageOf<T extends Named>(items: readonly T[], limit: number, view
   return { data: items.slice(0, limit).map(view), hasMore, nextCursor: hasMore ? (items[limit - 1] as T).id : null };
 }
 
-/** The items after the one that the cursor names. */
 export function itemsAfter<T extends Named>(items: readonly T[], cursor: string | undefined): readonly T[] {
   const from = cursor === undefined ? 0 : items.findIndex(({ id }) => id === cursor) + 1;
   if (cursor !== undefined && from === 0) throw badCursor();

@@ -7,7 +7,6 @@ import type { Sale } from './log-file.js';
 
 const HOUR_MS = 3_600_000;
 
-/** The id of a key at the usage endpoint. */
 export function keyIdOf(key: string): string {
   return `key_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 }

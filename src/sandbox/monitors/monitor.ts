@@ -7,7 +7,6 @@ const domains = z.array(z.string().min(1)).max(1200).optional();
 
 const ofMonitors = ['monitor.created', 'monitor.updated', 'monitor.deleted'] as const;
 const ofRuns = ['monitor.run.created', 'monitor.run.completed'] as const;
-/** Events of the webhooks of monitors. */
 const events = z.enum([...ofMonitors, ...ofRuns]);
 
 export type MonitorEvent = z.infer<typeof events>;

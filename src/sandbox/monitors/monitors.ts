@@ -34,7 +34,6 @@ export class Monitors {
     this.runs = new Table(world, { fact: 'monitor-run', ids: '', noun: 'run', schema: runs.monitorRunSchema, run });
   }
 
-  /** The monitor as the service returns it, without its secret. */
   record({ secret, keyFailures, createdAt, updatedAt, ...monitor }: Monitor): Record<string, unknown> {
     const nextRunAt = this.#nextRunAt.get(monitor.id);
     return {

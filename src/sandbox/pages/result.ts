@@ -8,7 +8,6 @@ import { schemaValue } from './schema-value.js';
 /** One item of `results`. */
 export type Result = Readonly<Record<string, unknown>> & { readonly url: string };
 
-/** Makes the result of one URL, with the requested content only. */
 export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, settings: Settings): Result {
   const { title, publishedDate, author, favicon, text } = pageOf(url, settings.seed, settings.textBytes);
   const result: Record<string, unknown> & Result = { id: url, title, url, publishedDate, author, favicon };
@@ -29,7 +28,6 @@ export function countPages(wanted: Wanted, pages: number): PageCounts {
   return { text: count(wanted.text), highlights: count(wanted.highlights), summary: count(wanted.summary) };
 }
 
-/** Number of pages of one result: the page itself and its subpages. */
 export function pagesOf({ subpages = 0 }: ContentsOptions): number {
   return 1 + Math.min(subpages, subpageLimit);
 }

@@ -265,7 +265,6 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
   return null;
 }
 
-/** The schemas in a schema, by path. */
 function* partsOf(schema: Schema): Iterable<readonly [path: string, part: unknown]> {
   for (const name of ['properties', 'patternProperties', '$defs', 'definitions']) {
     for (const [key, part] of Object.entries(objectAt(schema, name))) yield [`${name}/${key}`, part];

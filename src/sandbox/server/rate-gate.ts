@@ -1,6 +1,5 @@
 import { bucketsFor, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
 
-/** A request as the rate limit sees it. */
 interface RatedRequest {
   readonly path: string;
   /** The request's rate cost. */

@@ -18,7 +18,6 @@ export interface RequestLogEntry {
   readonly limited: boolean;
 }
 
-/** The entry of a request in progress. */
 export type OpenEntry = { -readonly [Name in keyof RequestLogEntry]: RequestLogEntry[Name] };
 
 /** The last requests, in the order of their arrival. */

@@ -67,7 +67,6 @@ export class EventHistory {
     return this.#times as unknown as Times;
   }
 
-  /** Number of triggered events. */
   get triggered(): number {
     return this.#triggered.length;
   }
@@ -77,12 +76,10 @@ export class EventHistory {
     return this.#count + this.triggered;
   }
 
-  /** Number of events of the history so far. */
   get #count(): number {
     return this.#countAt(this.#world.now());
   }
 
-  /** The number of the event at a position. */
   at(position: number): number {
     const before = firstWhere(this.triggered, (n) => (this.#triggered[n] as Triggered).rank + n >= position);
     const isTriggered = (this.#triggered[before]?.rank ?? Number.NaN) + before === position;
@@ -113,7 +110,6 @@ export class EventHistory {
     return typeOf(story, step);
   }
 
-  /** The event as the service returns it. */
   record(event: number) {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);
@@ -155,7 +151,6 @@ export class EventHistory {
     for (let story = this.#stories.countBefore(this.#count) - 1; story >= 0; story -= 1) yield story;
   }
 
-  /** Triggers an event now; returns its id. */
   trigger(type: string): string {
     this.#keep({ type, at: this.#world.now() });
     return idOf('event', this.seed, TRIGGERED + this.triggered - 1);
@@ -167,7 +162,6 @@ export class EventHistory {
     this.begin();
   }
 
-  /** Number of events of the history up to a time, inclusive. */
   #countAt(time: number): number {
     const { count, sameTimestamp: same, arrivingPerSecond: rate } = this.options;
     const arrived = Math.max(0, Math.floor(((time - this.begin().start) * rate) / 1000) + same);

@@ -58,7 +58,6 @@ export const DESIGNS = 210;
 /** Number of the first triggered webset and event. This number is far above the numbers of any history. */
 export const TRIGGERED = 2 ** 40;
 
-/** Number of items of a webset at its end. */
 export const ITEMS = steps.filter(({ type }) => type === 'webset.item.created').length;
 
 /** Number of websets that live at the same time. */
@@ -142,11 +141,9 @@ export function themesOf(seed: number) {
 
 /** A webset at a step of its life. */
 export interface Scene extends Theme {
-  /** Number of the webset. */
   readonly story: number;
   readonly step: number;
   /** The id of an object of this webset; `n`: its number within its kind. */
   readonly id: (kind: Kind, n?: number) => string;
-  /** Time of a step, as an ISO text. */
   readonly iso: (step: number) => string;
 }

@@ -66,7 +66,6 @@ export function isDeletedAt(story: number, step: number): boolean {
   return step >= deleted && (story % 3 === 0 || story >= TRIGGERED);
 }
 
-/** The type of the event of a webset's step. */
 export function typeOf(story: number, step: number): string {
   if (step === deleted && !isDeletedAt(story, step)) return 'webset.idle';
   return (steps[step] as (typeof steps)[number]).type;
@@ -216,7 +215,6 @@ function enrichmentAt(scene: Scene, n: number): Thing {
   };
 }
 
-/** The items of a webset at the step of the scene. */
 export function itemsAt(scene: Scene): Thing[] {
   return Array.from({ length: itemCounts[scene.step] as number }, (_, n) => itemAt(scene, n));
 }
