@@ -69,7 +69,6 @@ async function openTable(
   const unlike = columns.flatMap(({ type }, index) => (mayDiffer.test(type) ? [index] : []));
   const place = { word: 'row' as const };
   let line = 0;
-  /** The records of some rows of a chunk. */
   const recordsOf = (chunk: DuckDBDataChunk, from: number, count: number): RowRecord[] => {
     const valuesAt = (column: number) => chunk.getColumnVector(column).slice(from, count).toArray();
     for (const [nth, index] of unlike.entries())

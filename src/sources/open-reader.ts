@@ -64,7 +64,6 @@ function readerOfFiles(request: SourceRequest, files: readonly string[]): RowRea
   return first === 'jsonl' ? jsonReader(files, request.encoding) : csvFilesReader(files, request);
 }
 
-/** Most files of one input. */
 const MOST_FILES = 10_000;
 
 /**

@@ -29,7 +29,6 @@ const LIMIT_MS = 600_000;
 const MOST_MS = 6 * 3_600_000;
 /** Longest wait, in ms, for a server that cannot be reached. */
 const PATIENCE_MS = 5000;
-/** Rows of a FETCH. */
 const FETCH_ROWS = 256;
 /** Number of characters of rows above which the connection waits until they are taken. */
 const WAITING_CHARS = 4 * 1_048_576;
@@ -142,7 +141,6 @@ type TextRow = readonly (string | null)[];
 /** Every value as the server's text. */
 const asTexts = { getTypeParser: () => (text: string) => text };
 
-/** The rows in pieces. */
 async function* pieces(
   client: ClientBase,
   { limitMs, shown, explain, signal }: Reading,

@@ -8,7 +8,6 @@ export const MOST_MEMORY = 640 * 1_048_576;
 /** The request to such a process. `template`: rendered for each row; null: none. */
 export interface IsolatedRequest extends Omit<SourceRequest, 'stdin' | 'checkFiles'> {
   readonly template: Json | null;
-  /** Whether each file is checked before it is read. */
   readonly isChecked: boolean;
 }
 
