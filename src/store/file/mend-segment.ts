@@ -244,7 +244,6 @@ async function keepTail(file: string, from: number, copy: string): Promise<void>
   if (tail.length > 0) await writeDurably(copy, tail);
 }
 
-/** Returns the message about a damaged file of the journal. */
 export function damageText({ file, copy, lines, adopted, gone }: JournalDamage): string {
   const answers = [
     ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered`] : []),

@@ -34,7 +34,6 @@ export class SegmentStore {
     this.#take = take;
   }
 
-  /** Reads all segments and returns the damaged segments. */
   async read(): Promise<readonly DamagedSegment[]> {
     const damagedSegments: DamagedSegment[] = [];
     for (const path of segmentPaths(this.#dir)) {

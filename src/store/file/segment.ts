@@ -42,7 +42,6 @@ export class Segment {
     this.#sums = sums;
   }
 
-  /** Applies a line. */
   take(line: SegmentLine): Taken {
     switch (line.t) {
       case 'intent':

@@ -55,7 +55,6 @@ export class UnitBodies {
     });
   }
 
-  /** The landed units among these keys, each once. */
   #landed(keys: readonly string[]): readonly Found[] {
     return [...new Set(keys)].flatMap((key): Found[] => {
       const entry = this.#units.get(key);

@@ -10,7 +10,6 @@ import type { SegmentStore } from './segment-store.js';
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 type EndLine = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
 
-/** An intent for wanted units, with what followed it. */
 interface Followed {
   readonly intent: IntentLine;
   readonly keys: readonly string[];
@@ -18,7 +17,6 @@ interface Followed {
   run: string | null;
 }
 
-/** The parts of a journal that a history is read from. */
 interface HistoryParts {
   readonly segments: SegmentStore;
   readonly units: LandedUnits;

@@ -1,7 +1,6 @@
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { Segment } from './segment.js';
 
-/** The intent of a purchase. */
 interface IntentRef {
   readonly segment: Segment;
   readonly id: string;

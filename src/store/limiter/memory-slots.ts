@@ -13,7 +13,6 @@ export class MemorySlots implements Slots {
   /** Time at which the slot of a run was freed. A list that was read earlier may still contain the run. */
   readonly #freed = new Map<string, number>();
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
-  /** Owners that wait for a slot. */
   readonly #queue = new WaitQueue<string>();
 
   /** `limit`: number of slots; a team has 50. `held`: the slots that runs of earlier processes hold, oldest first. */

@@ -14,7 +14,6 @@ export interface WantedTurns {
   readonly queued: number;
 }
 
-/** A block of the team. */
 export interface Block {
   /** The beginning and the end of the block, in this process's clock. */
   readonly since: number;

@@ -142,7 +142,6 @@ export class PgJobEntries implements JobEntries {
   }
 }
 
-/** A row of a table of entries. */
 interface Row {
   readonly job: string;
   readonly entry: string;

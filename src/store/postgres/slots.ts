@@ -25,7 +25,6 @@ export class PgSlots implements Slots {
   readonly #me = randomUUID();
   readonly #closed = new AbortController();
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
-  /** Owners that wait for a slot. */
   readonly #queue = new WaitQueue<string>();
   #asking = false;
   /** Whether the queue has changed, or a slot may be free. */

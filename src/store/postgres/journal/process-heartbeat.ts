@@ -68,7 +68,6 @@ export class ProcessHeartbeat {
     await this.#recordWorks();
   }
 
-  /** The other living workers of a task queue. */
   async workersOn(queue: string): ReturnType<typeof livingWorkers> {
     return livingWorkers(this.#postgres, this.#schema, queue, this.#id);
   }
