@@ -10,10 +10,8 @@ import { sinkOf } from '../core/rows/sink.js';
 import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { fileKind } from '../files/file-kind.js';
 
-/** The form of an address of PostgreSQL, for messages. */
 export const POSTGRES_FORM = 'postgres://host:5432/database';
 
-/** The forms of an address, for messages. */
 export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;
 
 /** Whether the form of an address names its database. Any other address is the path of a DuckDB file. */

@@ -11,7 +11,6 @@ export type RelationType =
   | ('text' | 'id' | 'texts' | 'boolean' | 'small' | 'integer' | 'long' | 'number')
   | ('time' | 'json' | 'parsed' | 'digest' | 'other');
 
-/** The types of columns in the SQL of one database. */
 export type ColumnTypes = Readonly<Record<Exclude<RelationType, 'other'>, string>>;
 
 export interface RelationColumn {
@@ -46,9 +45,7 @@ export interface Dialect {
   moment(parameter: string): string;
   /** Unix ms of a time, as a number. */
   millis(time: string): string;
-  /** The UTC day of a time. */
   day(time: string): string;
-  /** A field of a JSON object as text. */
   text(json: string, path: readonly string[]): string;
   /** Like `text`, with the text that every database writes for a value that is no text. */
   sameText(json: string, path: readonly string[]): string;

@@ -9,7 +9,6 @@ import { typedValue } from '../shared/typed-value.js';
 const pathOf = (path: readonly string[]) => `'${jsonPath(path)}'`;
 const text = (json: string, path: readonly string[]) => `json_extract_string(${json}, ${pathOf(path)})`;
 
-/** DuckDB's SQL. */
 export const duckDbDialect: Dialect = {
   types: {
     ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },

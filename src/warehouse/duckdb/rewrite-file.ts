@@ -5,7 +5,6 @@ import { draftOf, moveDurably, removeDrafts } from '../../files/write-durably.js
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 
-/** Memory of the copy, in MB. */
 const MEMORY_MB = 512;
 
 interface Options {

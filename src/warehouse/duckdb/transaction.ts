@@ -82,10 +82,8 @@ function stagedRows(files: readonly string[]): string {
       m: 'VARCHAR', u: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]'}))`;
 }
 
-/** The paths of files, for a function that reads files. */
 const listOf = (files: readonly string[]) => `[${files.map((file) => literal(plainPath(file))).join(', ')}]`;
 
-/** The types of the fields of a unit record. */
 const unitTypes = JSON.stringify(
   Object.fromEntries(unitFields.map(([name, type]) => [name, duckDbDialect.types[type]])),
 );

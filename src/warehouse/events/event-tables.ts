@@ -14,7 +14,6 @@ const version = `version_at time! Time of this version, UTC: its updatedAt, else
 const exact =
   'event_exact json The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.';
 
-/** Tables of the events and of their loads. */
 function logTables({ keepsExact }: Dialect): Relation[] {
   return [
     {

@@ -10,7 +10,6 @@ import type { Differences, Verification } from '../../core/workflow-result-schem
 import type { Dialect, SqlValue, StagedPages, Transaction } from '../dialect.js';
 import { touch } from './fold-state.js';
 
-/** Result of the pages of one window. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {
   /** Unix ms of the newest event on the pages. */
   readonly newest: number | null;

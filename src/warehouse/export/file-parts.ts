@@ -47,7 +47,6 @@ export async function readJobRows(source: SourceDuckDb, job: string, shown: stri
 /** The rows of a job that are in the current input, in a form that DuckDB can read, from either kind of warehouse. */
 export type JobRows = Awaited<ReturnType<typeof readJobRows>>;
 
-/** The rows of a job as a table with the columns of its view. */
 export function jobTable(name: string, rows: JobRows): SourceTable {
   return {
     name,
@@ -58,7 +57,6 @@ export function jobTable(name: string, rows: JobRows): SourceTable {
   };
 }
 
-/** The columns of a query, with their types in DuckDB. */
 export async function columnsOf(connection: DuckDBConnection, query: string): Promise<readonly TableColumn[]> {
   const described = await connection.runAndReadAll(`DESCRIBE ${query}`);
   return described.getRowsJson().map(([name, type]) => ({ name: String(name), type: String(type) }));
@@ -82,7 +80,6 @@ export function fileType(type: string, long: string): string {
 /** Type of large integers in files: exact for up to 38 digits, and read as a number by every program. */
 const DECIMAL = 'DECIMAL(38,0)';
 
-/** A part of a table for a Parquet file. */
 export interface FilePart {
   readonly query: string;
   /** The columns as the source has them, and as the file has them. */

@@ -130,7 +130,6 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
 /** Final statuses. A run with another status is over if it has an end time. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
-/** Stored state of a run before the run is loaded again. */
 interface Before {
   readonly reached: number;
   readonly addedMark: string | null;

@@ -128,7 +128,6 @@ async function checkFiles(files: TargetFiles, kept: readonly ManifestFile[]): Pr
   }
 }
 
-/** Writes a file with rows of one table. */
 type WriteFile = (draft: DraftFile, partition: string | null, run?: string) => Promise<ManifestFile>;
 
 /**

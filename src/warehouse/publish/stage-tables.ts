@@ -9,7 +9,6 @@ import { copyToParquet } from '../export/export-parquet.js';
 import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
 
-/** A Parquet file in the folder of drafts. */
 export interface DraftFile {
   readonly path: string;
   readonly rows: number;

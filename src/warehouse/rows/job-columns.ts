@@ -13,7 +13,6 @@ export interface InputColumns {
   readonly types?: readonly ColumnType[] | null | undefined;
 }
 
-/** The properties of a job that decide its columns. */
 export interface JobShape {
   readonly operation: string;
   readonly options: Json;
@@ -91,7 +90,6 @@ const ownColumns: Readonly<Record<RowOperation, (options: Fields, sharesRun: boo
   ],
 };
 
-/** The operations whose jobs have columns of their own. */
 export const shapedOperations = Object.keys(ownColumns);
 
 export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {

@@ -23,9 +23,7 @@ import {
   withoutForgotten,
 } from './row-sql.js';
 
-/** Rows of a slice to load. */
 export interface Pending extends NumberedRows {
-  /** Number of rows with a unit. */
   readonly units: number;
   /** Number of rows in `staged`. */
   readonly staged: number;
@@ -162,7 +160,6 @@ const rowOf = ({ dialect }: Transaction) => ({
   row_exact: dialect.keepsExact ? 'CAST(p.row_exact AS json)' : null,
 });
 
-/** The rows of these units. */
 type UnitRows = NumberedRows & Pick<Pending, 'units'>;
 
 /** Units to load, and the first of their slices. */
@@ -222,7 +219,6 @@ export async function insertUnits(
   );
 }
 
-/** Removes the older ones of several rows with one number. */
 async function removeOlder(tx: Transaction, job: string, rows: UnitRows): Promise<void> {
   const { rowId: id } = tx.dialect;
   const here = `job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, rows)}`;

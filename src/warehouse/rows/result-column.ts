@@ -14,7 +14,6 @@ export type Path = readonly string[];
 /** A column of a job's view after the user's own. */
 export interface ResultColumn {
   readonly name: string;
-  /** Whether exports to CSV have this column. */
   readonly csv: boolean;
   readonly from:
     | { readonly stored: string }

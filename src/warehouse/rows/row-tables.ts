@@ -60,7 +60,6 @@ export const answerColumns = [
   ...tableColumns('response json The whole result as JSON, unchanged, including fields without a column.'),
 ];
 
-/** The facts of an answer: the columns, and the fields of the answer. */
 export const facts = factColumns.map(({ name }) => ({
   name,
   field: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -212,7 +211,6 @@ const madeColumns = tableColumns(`
 export const storedType = (column: string): RelationColumn['type'] | undefined =>
   [...rowColumns, ...madeColumns].find(({ name }) => name === column)?.type;
 
-/** The views of rows. */
 export function rowViews(dialect: Dialect): readonly View[] {
   const { keepsExact } = dialect;
   return [
