@@ -85,7 +85,6 @@ interface UsedCap {
   /** Whether the rest does not allow another request. */
   readonly refuses: boolean;
   readonly origin: string;
-  /** The job of a run. */
   readonly job?: string;
   /** Beginning of a day or month, in Unix ms. */
   readonly since?: number;

@@ -22,7 +22,6 @@ export interface AlertSettings {
   readonly lagMs: number | null;
 }
 
-/** The receivers of a configuration. */
 export const receiversOf = ({ url, command }: AlertSettings): readonly Receiver[] =>
   receivers.filter((one) => (one === 'webhook' ? url : command) !== null);
 

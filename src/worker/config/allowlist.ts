@@ -109,7 +109,6 @@ export class Allowlist {
     return this.#ofServer(field, value);
   }
 
-  /** The target of a publish. */
   #ofTarget(value: string): Refusal[] {
     const place = placeOrProblem(value);
     if (typeof place === 'string') return [{ named: null, why: `publish: ${place}.` }];

@@ -59,7 +59,6 @@ export function isSameDatabase(address: string, known: DatabaseAddress): boolean
   return serverOf(one) === serverOf(other) && one.database === other.database;
 }
 
-/** Whether a store and a warehouse are the same schema. */
 export function isSameSchema(store: DatabaseAddress, warehouse: DatabaseAddress): boolean {
   const one = parseAddress(store.url.reveal(), STORE_SCHEMA);
   const other = parseAddress(warehouse.url.reveal(), WAREHOUSE_SCHEMA);
@@ -71,7 +70,6 @@ export function serverOf({ host, port }: Pick<PostgresAddress, 'host' | 'port'>)
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether two addresses name databases on the same server. */
 export function isSameServer(one: string, other: string): boolean {
   try {
     return serverOf(parseAddress(one, '')) === serverOf(parseAddress(other, ''));

@@ -17,7 +17,6 @@ const name = z.string().min(1);
 const contentType = z.enum(contentTypes);
 const agentUse = z.strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars });
 
-/** A table with all prices. */
 const wholeTable = z.strictObject({
   since: z.iso.date(),
   search: z.record(name, bandList),

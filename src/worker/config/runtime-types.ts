@@ -161,11 +161,9 @@ export interface RetryPlan
   readonly pick: FailedPick;
   /** Number of rows. Rows with the same unit share its answer. */
   readonly rows: number;
-  /** Number of units to buy. */
   readonly units: number;
   /** Number of units whose runs were left running at the service; they are followed again and not bought. */
   readonly running: number;
-  /** Number of rows by error tag. */
   readonly tags: Readonly<Record<string, number>>;
   readonly allowedMicros: number | null;
 }
@@ -198,7 +196,6 @@ export interface ShownProgress<Progress = JobProgress, Heartbeat = SliceHeartbea
   readonly refusals?: readonly string[];
 }
 
-/** The error for work that ended without a result. */
 abstract class JobEnded extends Error {
   /** The row job, which `searchflow resume` continues; null for other work. */
   readonly job: string | null;
@@ -215,12 +212,10 @@ abstract class JobEnded extends Error {
   }
 }
 
-/** The job failed or was cancelled. */
 export class JobFailed extends JobEnded {
   override readonly name = 'JobFailed';
 }
 
-/** Whether the failure is a cancellation. */
 export function wasCancelled({ cause }: JobFailed): boolean {
   return cause instanceof Error && cause.name === 'CancelledFailure';
 }
@@ -266,8 +261,6 @@ export interface KnownJob extends SourceFields {
   readonly into: string;
 }
 
-/** A job with its status. */
 export type JobListing = Output<'jobs'>[number];
 
-/** The next run of a schedule. */
 export type NextRun = NonNullable<JobListing['schedules']>[number];

@@ -14,9 +14,7 @@ export interface BillSetting {
   readonly proxy?: ProxySetting;
 }
 
-/** Most ids of API keys. */
 const MOST_KEYS = 50;
-/** Most tokens of beta features. */
 const MOST_TOKENS = 50;
 
 export function keySetting(text: string): Secret {

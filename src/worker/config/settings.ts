@@ -119,7 +119,6 @@ export const optionSettings = {
   say: of<(sentence: string) => void>()(null, {}, { make: saySetting }),
 } as const;
 
-/** All settings. */
 export const settings = {
   ...optionSettings,
   into: text(null, aText),
@@ -212,7 +211,6 @@ function limiterSetting(limiter: Limiter): Limiter {
   throw new Wrong(`must have the functions of a Limiter: ${functions.join(', ')}`, 'the value');
 }
 
-/** Reads the file that a setting names. */
 function fromFile<T>(file: string, cwd: string, read: (path: string) => T): T {
   try {
     return read(resolve(cwd, file));

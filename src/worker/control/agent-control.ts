@@ -13,7 +13,6 @@ import { targetOf } from './event-control.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** Workflow id of an agent run, a hash of its request. */
 export function agentRunId(
   { origin }: Pick<RuntimeConfig, 'origin'>,
   request: AgentRequest,

@@ -171,7 +171,6 @@ async function remove(
   return { ...found, state: 'done', csvs, notes };
 }
 
-/** The file with the jobs of a forget that has not ended. */
 const unfinishedFile = ({ config }: ForgetParts): string => join(config.stateDir, 'forgetting.json');
 
 /** The jobs of a forget on this machine that was killed. */
@@ -205,7 +204,6 @@ const keysOf = ({ keys, badRows }: ForgetSubjects): readonly string[] => [
   ...badRows.map(({ job, hash }) => badRowKey(sha256, job, hash)),
 ];
 
-/** Tells which staged rows of a job are forgotten. */
 function forgottenRows(subjects: ForgetSubjects): (job: string) => (row: StagedRow) => boolean {
   const keys = new Set(keysOf(subjects));
   return (job) =>

@@ -130,7 +130,6 @@ export class MonitorControl {
     return this.#start(workflow, workflowId, named, detached ? startedByUs : startedByCommand);
   }
 
-  /** An export that was started before, by its job. */
   attachExport(job: string): WorkflowHandle<MonitorExport, MonitorExport> {
     return new WorkflowHandle(this.#access.client, workflowIdOf(job), job);
   }

@@ -46,7 +46,6 @@ export async function runningFor(client: Client, { workflowId }: Pick<JobHandle,
   return { generation, host, limit, isCancelled: isCancelRequested(about) };
 }
 
-/** Whether the warehouse of a running job was deleted. */
 async function warehouseGone({ handle, staged, shared, warehouse }: RunningJob): Promise<boolean> {
   const opened = warehouse();
   if (!opened) return false;

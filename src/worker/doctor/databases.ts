@@ -68,7 +68,6 @@ export async function checkDatabases({ config, isWrong }: Setup): Promise<readon
   return found.flat();
 }
 
-/** The command that creates the database of an address. */
 const createdb = ({ host, port, user, database }: PostgresAddress): string =>
   `createdb -h ${shellWord(host)} -p ${port}${user === null ? '' : ` -U ${shellWord(user)}`} ${shellWord(database)}`;
 

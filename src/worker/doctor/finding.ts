@@ -19,7 +19,6 @@ export interface Finding {
   readonly mend: string | null;
 }
 
-/** The setup that is examined. */
 export interface Setup extends Pick<ConfigSources, 'env' | 'cwd'> {
   /** The settings; a wrong one has its default. */
   readonly config: RuntimeConfig;

@@ -203,7 +203,6 @@ const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activiti
   syncRunSlice: true,
 };
 
-/** The activities that the plugin registers. */
 export function activityNames(operations: boolean): readonly (keyof AllActivities)[] {
   const callable = operations ? [...Object.keys(operationTable), 'readAnswer'] : [];
   const names = new Set([...callable, ...Object.keys(ownActivities)]);

@@ -13,7 +13,6 @@ export interface StatusServer {
 /** The address of the status belongs to another process. */
 export class AddressInUse extends UsageError {}
 
-/** What the server reports. */
 export interface StatusSources {
   /** Why the worker takes no work; null if it takes work. */
   whyNotReady(): string | null;

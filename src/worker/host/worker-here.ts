@@ -35,7 +35,6 @@ const STAND_BY_MS = 1000;
 /** Most runs of others that a command names. */
 const MOST_NAMED = 5;
 
-/** The worker of this process. */
 export class WorkerHere {
   readonly #config: RuntimeConfig;
   readonly #store: Store;

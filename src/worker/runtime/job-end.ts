@@ -12,7 +12,6 @@ import type { JobHandle, RowJobHandle } from '../control/job-handle.js';
 import { noteState } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
-/** Longest wait for the counts of a job that has ended. */
 const COUNT_MS = 2000;
 
 /**

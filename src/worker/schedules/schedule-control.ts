@@ -30,7 +30,6 @@ const MOST_BACKFILLED = 1000;
 /** Maximum number of pages that are counted; a page lists a thousand start times. */
 const COUNTED_PAGES = 100;
 
-/** The schedules of jobs on a task queue. */
 export async function schedulesHere(client: Client, taskQueue: string): Promise<readonly ScheduleDescription[]> {
   return (await schedulesOf(client, SCHEDULE_PREFIX)).filter(({ action }) => action.taskQueue === taskQueue);
 }

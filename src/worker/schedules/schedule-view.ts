@@ -37,7 +37,6 @@ export async function schedulesOf(client: Client, prefix: string): Promise<Sched
 /** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {
   readonly name: string;
-  /** Name of the job that the schedule runs. */
   readonly job: string;
   readonly work: ScheduledJobInput;
   readonly when: string;
@@ -120,7 +119,6 @@ async function endOf(client: Client, workflowId: string, runId: string): Promise
   return awaitEnd(handle);
 }
 
-/** Waits for the end of a run and returns its outcome. */
 export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<RunEnd> {
   try {
     return outcomeOf(await handle.result());

@@ -287,7 +287,6 @@ async function countUnits(
   return sums;
 }
 
-/** The units of the job that a person discarded. */
 async function discardedKeys(warehouse: RowReads, { job }: StagedJob): Promise<ReadonlySet<string>> {
   const units = await unlessUnread(() => warehouse.failedUnits(job, { marked: 'discarded' }));
   return new Set(units.flatMap(({ key }) => (key === null ? [] : [key])));

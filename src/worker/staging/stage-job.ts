@@ -52,11 +52,9 @@ export interface StageContext
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
-  /** Its abort ends the staging. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a process stages with in its store. */
 export const stagingIn = (config: RuntimeConfig, store: Store, transport: StageContext['transport']): StageContext => ({
   ...{ ...config, shared: store.shared, cwd: process.cwd(), transport },
   jobs: () => store.entries.all(),
@@ -312,7 +310,6 @@ export function askedOf(request: RunBounds, freshness: Freshness | null | undefi
   return { ...boundsOf(request), freshness: freshness ?? undefined };
 }
 
-/** What a run of a staged job is started with. */
 export type RunOfJob = Pick<JobEntry, 'staged' | 'asked' | 'csv'>;
 
 export function toRunInput({ staged, asked, csv }: RunOfJob, shared: boolean): EnrichCsvInput {

@@ -13,7 +13,6 @@ export function fingerprint(apiKey: Secret | null): string {
     : createHash('sha256').update(`searchflow limiter\n${apiKey.reveal()}`).digest('hex').slice(0, 16);
 }
 
-/** What names a record. */
 export interface RecordName extends Pick<RuntimeConfig, 'stateDir'> {
   readonly store?: Pick<DatabaseAddress, 'shown'> | null;
 }
@@ -46,7 +45,6 @@ export function teamOf({ origin, team, apiKey }: Pick<RuntimeConfig, 'origin' | 
   return origin === 'sandbox' ? origin : `${team ?? `key ${fingerprint(apiKey)}`} at ${origin}`;
 }
 
-/** Whether a team is at this service. */
 export function isTeamAt(team: string, origin: string): boolean {
   return team === origin || team.endsWith(` at ${origin}`);
 }

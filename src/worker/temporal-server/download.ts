@@ -154,7 +154,6 @@ async function buildTemporal({ dir, program, env }: InstallStep): Promise<string
   throw new Error(`go install ${MODULE}@${TEMPORAL_VERSION}: ${words || 'it failed without a message'}`);
 }
 
-/** The Temporal program. */
 export interface TemporalBinary {
   readonly path: string;
   /** Output of `--version`. */

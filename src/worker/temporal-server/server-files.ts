@@ -9,7 +9,6 @@ export type ServerFiles = ReturnType<typeof serverFiles>;
 /** Paths of the embedded server's files in a state folder. */
 export const serverFiles = (stateDir: string) => ({
   stateDir,
-  /** SQLite database of the Temporal server. */
   database: join(stateDir, 'temporal.db'),
   /** Marker that exists until the tables of a new database are complete. */
   unfinished: join(stateDir, 'temporal.db.unfinished'),

@@ -11,7 +11,6 @@ import { addressOf, readRecord, type ServerRecord, serverFiles, writeRecord } fr
 // of a folder: it starts the server, starts it again if it ends or hangs, and ends it once no process uses it. Its output, and the server's,
 // is the log. Arguments: state folder, linger in milliseconds. Input: a ServerPlan, or nothing if there is no program to run.
 
-/** What the supervisor runs. */
 export interface ServerPlan {
   /** Path of Temporal's program. */
   readonly binary: string;

@@ -21,7 +21,6 @@ export interface Temporal {
   close(): Promise<void>;
 }
 
-/** The server of a runtime. */
 export interface ServerAccess {
   /** Connects to the server, which is started if needed. */
   connect(): Promise<Temporal>;
