@@ -173,7 +173,6 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
     this.queue = new RangeQueue(next.queue);
   }
 
-  /** Walks one window. */
   protected perform(window: number): Promise<WalkWindowResult> {
     const options = { ...slicePolicy, activityId: pieceId(window), summary: `window ${window}` };
     const { walkWindow } = proxyActivities<WalkActivities>(options);
@@ -197,7 +196,6 @@ export interface PageWalkState extends WindowedState, WalkCounts, Omit<OpenedWal
   readonly doneBeforeMs: number;
 }
 
-/** The state of a newly opened walk. */
 export function openedState(
   input: WalkInput,
   { walk, windows, continues, lengthMs, doneMs, before }: OpenedWalk,

@@ -76,7 +76,6 @@ const END_RUNS_LEAST_MS = 3000;
 class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   protected readonly kind = 'rows';
   readonly #input: EnrichCsvInput;
-  /** The failure that caused a pause. */
   #pausedBy: { readonly failure: Failure; readonly pause: Pause | null } | null = null;
   /** Whether the cost was summed up in this pause. This happens when nothing is in flight. */
   #summedUp = false;

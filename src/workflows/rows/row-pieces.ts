@@ -35,7 +35,6 @@ export interface PieceRules {
   buy(rows: readonly number[], since: number, isLast: boolean, isPaid: boolean): Promise<RowsBought>;
   /** What the call paid for each row, in dollars. */
   readonly paid: Map<number, number>;
-  /** Gets the result of a row. */
   keep(row: number, result: RowResult): void;
 }
 

@@ -104,7 +104,6 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   abstract progress(): object;
   /** The state of the job for Temporal's web UI. */
   protected abstract details(): string;
-  /** What the job is, for its alerts. */
   protected abstract readonly kind: 'rows' | 'walk';
   /** Name of an opened job, for `resume`. */
   protected abstract get name(): string;
@@ -213,7 +212,6 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     if (this.#held.delete(piece as number)) this.#changes++;
   }
 
-  /** The state of an opened job. */
   protected get opened(): State {
     return this.state as State;
   }
