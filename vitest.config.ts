@@ -40,7 +40,7 @@ const clocks = ['memory-limiter', 'shared-limiter'].map((file) => `test/contract
  * idles at the end.
  */
 const slow =
-  /unit\/(activities\/(unusable|waits)|api\/(operations|round)|cli\/(detach|flow|refused-lines)|rows\/(slice|stage))|contract\/(examples\/|worker\/(alone|enrich-rows|sinks)|jobs\/(killed|limit|one-page|pause|whole-job|row-ops)|events\/(.*-events|walk)|sources\/|warehouse\/.*-(rows|results)|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /unit\/(activities\/(unusable|waits)|api\/(operations|round)|cli\/(detach|flow|refused-lines)|rows\/(slice|stage))|contract\/(examples\/|worker\/(alone|enrich-rows|sinks)|jobs\/(killed|limit|one-page|pause|whole-job|row-ops)|events\/(.*-events|walk)|sources\/|warehouse\/.*-(rows|results)|schedules\/)|long\/(chaos|examples|package\/versions|publish|sources|upgrade)|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -10,7 +10,6 @@ import { SearchflowPlugin } from 'searchflow/worker';
 
 const { exports } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve('searchflow/package.json'), 'utf8'));
 for (const entry of Object.keys(exports)) if (!entry.endsWith('.json')) await import(`searchflow${entry.slice(1)}`);
-const address = process.env.TEMPORAL_ADDRESS;
 const taskQueue = `sdk-${process.pid}`;
 const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
 writeFileSync('rows.csv', 'name,url\nAcme,https://acme.example/\nBeta,https://beta.example/\n');
@@ -28,6 +27,7 @@ const definition = {
 /** The jobs run in this order, because a batch needs a monitor. */
 const jobs = {
   enrichCsv: [{ ...rows, urlColumn: 'url', csv: 'out/jobs.csv' }],
+  enrichRows: [{ rows: [{ url: 'https://acme.example/' }], urlField: 'url' }],
   runAgentRows: [{ ...rows, query: 'Who leads {{name}}?', effort: 'low' }],
   runAgent: [{ query: 'Who leads Acme?', effort: 'low' }, { maxCostDollars: 1 }],
   runResearch: [{ input: { instructions: 'Who leads Acme?' } }, {}],
@@ -48,7 +48,7 @@ const jobs = {
   ],
 };
 
-const connection = await NativeConnection.connect({ address });
+const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS });
 const worker = await Worker.create({
   connection,
   taskQueue,
@@ -57,7 +57,7 @@ const worker = await Worker.create({
     new SearchflowPlugin({ apiKey: 'test', baseUrl: sandbox.url, origin: 'sandbox', stateDir: 'state', qps: 100 }),
   ],
 });
-const clientConnection = await Connection.connect({ address });
+const clientConnection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS });
 const client = new Client({ connection: clientConnection });
 const results = {};
 await worker.runUntil(async () => {
