@@ -64,7 +64,7 @@ function compile(project, folder) {
 /** Removes compiler output without a source: it would still be packed, and could still be imported. */
 function dropStale() {
   for (const file of filesIn(dist)) {
-    const source = /^(.*)\.(?:js|map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
+    const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
     const from = source?.startsWith('/testing/') ? suites + source.slice('/testing'.length) : src + source;
     if (source !== undefined && file !== bundle && !file.startsWith(join(bin, '/')) && !existsSync(`${from}.ts`))
       rmSync(file);
