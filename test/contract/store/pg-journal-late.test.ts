@@ -178,7 +178,7 @@ describe('a process that had no connection to the database', () => {
     for (const id of [one, other]) await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 500)`, [id]);
     const away = `SELECT clock_timestamp() - pg_postmaster_start_time() > interval '500 ms' AS long`;
     while (!(await postgres.query<{ long: boolean }>(away))[0]?.long) await delay(20);
-    await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity'`);
+    await postgres.query(`UPDATE ${schema}.processes SET seen_at = seen_at - interval '1 year'`);
     await beat();
     expect(await known()).toBe(2);
     while ((await known()) > 1) await beat();
