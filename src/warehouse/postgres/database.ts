@@ -1,22 +1,32 @@
-import { createWriteStream } from 'node:fs';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import type { PgTransaction } from '../../postgres/index.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
+import {
+  identifier,
+  migrate,
+  missingRights,
+  openPostgres,
+  type PgTransaction,
+  type Postgres,
+  schemaState,
+  vacuum,
+} from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
-import type { Dialect } from '../dialect.js';
-import { duckDbDialect } from '../duckdb/dialect.js';
-import type { SourceDatabase } from '../export/job-rows.js';
 import { unpurged } from '../rows/row-store.js';
-import { facts, rowColumns } from '../rows/row-tables.js';
-import { literal, plainPath } from '../shared/duckdb-quote.js';
-import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
-import type { Relation, RelationColumn } from '../shared/relation.js';
-import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
-import { wholeLines } from '../shared/whole-lines.js';
+import { rowTableNames } from '../rows/row-tables.js';
+import { checkTables } from '../schema.js';
+import { kept } from '../shared/kept.js';
 import { postgresDialect } from './dialect.js';
+import { OTHER_SCHEMA, warehouseError } from './errors.js';
+import { postgresSchema } from './schema.js';
+import { type PgRead, sourceOf } from './source.js';
 import { transactionOf } from './transaction.js';
-import { Warehouse } from './warehouse.js';
+
+/** Maximum number of connections of a process. Loads of different slices run in parallel. */
+const CONNECTIONS = 4;
+/** Time in ms after which the caller gets `WarehouseBusy`, and retries. */
+const PATIENCE_MS = 30_000;
+/** Time in ms for which a suspended process keeps its transaction and locks. */
+const STALLED_MS = 60_000;
 
 /**
  * The warehouse in a schema of a PostgreSQL database. `address`:
@@ -26,32 +36,77 @@ import { Warehouse } from './warehouse.js';
  */
 export function postgresDatabase(address: string, options: WarehousesOptions): Database {
   const url = options.credentialsFor?.(postgresAddressOf(address).carried)?.reveal() ?? address;
-  const warehouse = new Warehouse(url, options);
-  const dialect = postgresDialect(`${warehouse.schema}.`);
-  const transaction: Database['transaction'] = (purpose, work) => {
-    if (purpose === 'read') return warehouse.read((tx) => work(transactionOf(tx, dialect)), { snapshot: true });
-    return warehouse.transaction(async (tx) => {
+  const target = postgresAddressOf(url);
+  const { say, patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
+  const { shown } = target;
+  const schema = identifier(target.schema);
+  const dialect = postgresDialect(`${schema}.`);
+  // Transactions wait for the locks of other processes, at most for half of the patience. JIT is off, because compiling a small statement takes
+  // longer than running it.
+  const settings = `SET LOCAL search_path TO ${schema}; SET LOCAL lock_timeout TO ${Math.ceil(patienceMs / 2)};
+    SET LOCAL idle_in_transaction_session_timeout TO ${stalledMs}; SET LOCAL jit TO off; SET LOCAL standard_conforming_strings TO on`;
+  const pool = kept(() =>
+    openPostgres(target, { applicationName: 'searchflow warehouse', max: CONNECTIONS, patienceMs, say }),
+  );
+  const saying = async <T>(work: (postgres: Postgres) => Promise<T>): Promise<T> => {
+    try {
+      return await work(await pool.get());
+    } catch (error) {
+      throw warehouseError(error, shown);
+    }
+  };
+  const migrated = kept(() => saying((postgres) => migrate(postgres, postgresSchema)));
+  /** The right to read is enough, unless the warehouse is of an earlier release and is migrated first. */
+  const read: PgRead = async (work, isSnapshot = false) => {
+    await migrated.get();
+    return saying((postgres) =>
+      postgres.transaction(
+        async (tx) => {
+          await tx.query(`${isSnapshot ? 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; ' : ''}${settings}`);
+          return work(tx);
+        },
+        // A load of huge pages over a slow line takes minutes. This limit also ends a process that is suspended during a COPY, because the
+        // server does not count a COPY as idle.
+        { statementMs: stalledMs * 10 },
+      ),
+    );
+  };
+  const made = kept(async () => {
+    await read((tx) => checkTables(transactionOf(tx, dialect), shown, OTHER_SCHEMA));
+    await saying((postgres) => checkRights(postgres, shown));
+  });
+  const transaction: Database['transaction'] = async (purpose, work) => {
+    if (purpose === 'read') return read((tx) => work(transactionOf(tx, dialect)), true);
+    await made.get();
+    return read(async (tx: PgTransaction) => {
       for (const lock of locks[purpose])
         await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
       return work(transactionOf(tx, dialect));
     });
   };
   return {
-    shown: warehouse.shown,
+    shown,
     file: null,
     dialect,
-    exists: () => warehouse.exists(),
-    make: () => warehouse.make(),
+    exists: async () => (await saying((postgres) => schemaState(postgres, target.schema, postgresSchema))) !== null,
+    make() {
+      migrated.drop();
+      made.drop();
+      return made.get();
+    },
     transaction,
     async purge() {
-      const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
+      const problem = await saying((postgres) => vacuum(postgres, ['row_store', 'misfits', 'unknown_outcomes']));
       if (problem === null)
         await transaction('write', (tx) => tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`));
       return problem;
     },
-    source: sourceOf(warehouse, dialect),
+    source: sourceOf(read, dialect),
     patiently: (work) => work(),
-    close: () => warehouse.close(),
+    async close() {
+      for (const one of [migrated, made]) one.drop();
+      await (await pool.drop())?.close();
+    },
   };
 }
 
@@ -64,112 +119,20 @@ const locks: Readonly<Record<Exclude<Purpose, 'read'>, readonly number[]>> = {
   ...{ write: [], events: [LOADS], fold: [STATE], all: [LOADS, STATE] },
 };
 
-/** The types of columns in a scratch DuckDB. */
-const types: Readonly<Record<RelationColumn['type'], string>> = {
-  ...duckDbDialect.types,
-  ...{ json: 'VARCHAR', parsed: 'VARCHAR', other: 'VARCHAR' },
-};
-
-/** Copies rows into a scratch DuckDB, while loads continue. */
-function sourceOf(warehouse: Warehouse, dialect: Dialect): SourceDatabase {
-  return (scratch, manner, work) => {
-    const lines = join(scratch, 'source.jsonl');
-    const open = (read: <T>(work: (tx: PgTransaction) => Promise<T>) => Promise<T>) =>
-      withScratchDuckDb(join(scratch, 'spill'), (connection) =>
-        work({
-          connection,
-          need: (megabytes) => setMemory(connection, megabytes),
-          read: (one) => read((tx) => one(transactionOf(tx, dialect))),
-          part: (where, from, to) => read((tx) => partOf(tx, where, from, to, lines)),
-          table: (table) => read((tx) => tableOf(tx, table, lines)),
-        }),
-      );
-    if (manner === 'snapshot') return warehouse.read((tx) => open((one) => one(tx)), { snapshot: true });
-    return open((one) => warehouse.read(one));
-  };
-}
-
-/** Columns of `row_store` that no file has. */
-const unread = ['job', 'origin', 'generation', 'slice', 'unit_key', 'url', 'loaded_at', 'outdated_at', 'vanished_at'];
-const lineColumns = rowColumns.filter(({ name }) => name !== 'response' && !unread.includes(name));
-
-/** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
-const fields = JSON.stringify({
-  ...Object.fromEntries(lineColumns.map(({ name, type }) => [name, type === 'texts' ? ['VARCHAR'] : types[type]])),
-  ...{ row_exact: { i: ['VARCHAR'] }, is_exact: 'BOOLEAN' },
-});
-
-/** The answer comes last, so that its text can be cut out of the line. `is_exact`: the answer is the landed one, with the result last. */
-const rows = (where: string, from: number, to: number) => `
-  SELECT ${lineColumns.map(copied).join(', ')}, row_exact, answer_exact IS NOT NULL AS is_exact,
-    coalesce(answer_exact, response) AS answer
-  FROM row_store
-  WHERE ${where} AND row_number BETWEEN ${from} AND ${to}
-  ORDER BY row_number`;
-
-/** The end of a JSON object, after the first `name`, without its closing brace. JSON escapes the quotes in texts, so a text has no `name`. */
-const last = (json: string, name: string) => {
-  const mark = `,"${name}":`;
-  return `substr(${json}, instr(${json}, '${mark}') + ${mark.length}, length(${json}) - instr(${json}, '${mark}') - ${mark.length})`;
-};
-
-/** Columns whose values are read from the original answer, if there is one, so that both warehouses export the same bytes. */
-const asInDuckDb = facts
-  .map(
-    ({ name, field }) => `if(fields.is_exact, json_extract_string(response, '$.${field}'), fields.${name}) AS ${name}`,
-  )
-  .join(', ');
-
-/**
- * See `SourceDuckDb.part`. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
- * unchanged, because DuckDB would rewrite the numbers in the answer.
- */
-async function partOf(tx: PgTransaction, where: string, from: number, to: number, scratch: string): Promise<string> {
-  const longest = await copyAsJson(tx, rows(where, from, to), scratch);
-  return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
-      response
-    FROM (SELECT fields, CAST(nullif(if(fields.is_exact, ${last('answer', 'result')}, answer), 'null') AS JSON) AS response
-      FROM (SELECT from_json(left(line, instr(line, ',"answer":') - 1) || '}', '${fields}') AS fields, ${last('line', 'answer')} AS answer
-        FROM (SELECT json::VARCHAR AS line FROM read_json_objects(${linesOf(scratch, longest)}))))`;
-}
-
-/** See `SourceDuckDb.table`. Times are copied as UTC, and JSON as text, unchanged. */
-async function tableOf(tx: PgTransaction, { name, columns }: Relation, scratch: string): Promise<string> {
-  const longest = await copyAsJson(tx, `SELECT ${columns.map(copied).join(', ')} FROM ${name}`, scratch);
-  const all = columns.map((column) => `${column.name}: '${types[column.type]}'`).join(', ');
-  return `SELECT * FROM read_json(${linesOf(scratch, longest)}, columns = {${all}})`;
-}
-
-/** Arguments of a function that reads the lines of a file, of which the longest has so many bytes. */
-const linesOf = (file: string, longest: number): string =>
-  `${literal(plainPath(file))}, format = 'newline_delimited', compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)}`;
-
-function copied({ name, type }: RelationColumn): string {
-  if (type === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS ${name}`;
-  return type === 'json' || type === 'parsed' ? `CAST(${name} AS text) AS ${name}` : name;
-}
-
-/** Writes rows as lines of JSON. Returns the bytes of the longest line. */
-async function copyAsJson(tx: PgTransaction, query: string, file: string): Promise<number> {
-  const { to } = await import('pg-copy-streams');
-  const lines = tx.client.query(
-    to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
-  );
-  // A broken connection may emit a second error, when no handler is left.
-  lines.on('error', () => undefined);
-  let longest = 0;
-  const readable = async function* (chunks: AsyncIterable<Buffer>) {
-    for await (const piece of wholeLines(chunks)) {
-      for (let at = 0; at < piece.length; ) {
-        const next = piece.indexOf(10, at) + 1 || piece.length;
-        longest = Math.max(longest, next - at);
-        at = next;
-      }
-      // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
-      // text either.
-      yield mendBytes(piece, mendSurrogates);
-    }
-  };
-  await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
-  return longest;
+/** Checks rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes. */
+async function checkRights(postgres: Postgres, shown: string): Promise<void> {
+  const missing = await missingRights(postgres, postgres.address.schema, rowTableNames);
+  if (missing.length > 0) {
+    throw new WarehouseUnusable(
+      'postgres-rights-missing',
+      `The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`,
+    );
+  }
+  const [server] = await postgres.query<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`);
+  if (server?.encoding !== 'UTF8') {
+    throw new WarehouseUnusable(
+      'postgres-unsuitable',
+      `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
+    );
+  }
 }

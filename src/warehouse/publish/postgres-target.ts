@@ -17,7 +17,7 @@ import {
 import { postgresAddressOf } from '../addresses.js';
 import type { WarehousesOptions } from '../database.js';
 import { selectAs, type TableColumn } from '../export/file-parts.js';
-import { codeOf, refused } from '../postgres/warehouse.js';
+import { codeOf, refused } from '../postgres/errors.js';
 import { identifier as duckDbName, literal, utcText } from '../shared/duckdb-quote.js';
 import { postgresType } from '../shared/postgres-types.js';
 import { cutName, viewColumns } from '../shared/view-columns.js';

@@ -199,6 +199,9 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
   return [jobs, rows, ledger, outcomes, runs, misfits, marks];
 }
 
+/** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */
+export const rowTableNames = rowTables(true).map(({ name }) => name);
+
 /** Columns of `enriched_rows` that `row_store` lacks. */
 const madeColumns = tableColumns(`
   text text Text of the page.

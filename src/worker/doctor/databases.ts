@@ -13,7 +13,7 @@ import {
 import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
 import { postgresSchema } from '../../warehouse/postgres/schema.js';
-import { rowTableNames } from '../../warehouse/postgres/warehouse.js';
+import { rowTableNames } from '../../warehouse/rows/row-tables.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { settings } from '../config/settings.js';
 import { isTeamAt, otherLimitsText, teamOf } from '../team/team.js';

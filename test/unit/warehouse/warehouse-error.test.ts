@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { PostgresAway, PostgresRefused } from '../../../src/postgres/index.js';
-import { warehouseError as ofPostgres } from '../../../src/warehouse/postgres/warehouse.js';
+import { warehouseError as ofPostgres } from '../../../src/warehouse/postgres/errors.js';
 import { warehouseError as ofDuckDb } from '../../../src/warehouse/shared/duckdb-error.js';
 
 const coded = (code: string, message = 'what it says') => Object.assign(new Error(message), { code });
