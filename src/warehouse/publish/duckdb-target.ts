@@ -24,7 +24,6 @@ const LAKE = `META_${NO_LOG}, DATA_INLINING_ROW_LIMIT 0`;
 
 /** A DuckDB file, or the catalog of a DuckLake, as a target. */
 export interface AttachedFile {
-  /** Real path. */
   readonly file: string;
   /** See `withDraftFolder`. */
   readonly held: string;

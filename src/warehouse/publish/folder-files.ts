@@ -13,12 +13,10 @@ export interface TargetFiles {
   readonly is: 'folder' | 'prefix';
   /** The paths of all files. Throws `WarehouseUnusable` if the target cannot be used. */
   paths(): Promise<readonly string[]>;
-  /** The text of the manifest, which is there. */
   manifest(): Promise<string>;
   /** The path or URL of a file, for DuckDB. `alias`: a free path in the folder of drafts. */
   open(path: string, alias: string): Promise<string>;
   size(path: string): Promise<number | null>;
-  /** Writes a draft under a new name, durably. */
   put(draft: string, path: string): Promise<void>;
   /** Replaces the manifest in one step, durably. */
   putManifest(text: string): Promise<void>;

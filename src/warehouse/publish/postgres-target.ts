@@ -196,13 +196,9 @@ function sqlTarget(
   };
 }
 
-/** Prepares a transaction: one publish of a schema at a time, and one meaning of the texts of values. */
+/** Waits until no other publish writes the schema, which is created if it is missing. */
 async function beginTarget(tx: PgTransaction, { address: { schema } }: Postgres): Promise<void> {
-  await tx.query(
-    `SELECT pg_advisory_xact_lock(hashtextextended('searchflow publish ' || $1, 4)),
-    set_config('datestyle', 'ISO, YMD', true), set_config('intervalstyle', 'postgres', true), set_config('timezone', 'UTC', true)`,
-    [schema],
-  );
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('searchflow publish ' || $1, 4))`, [schema]);
   const [present] = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   if (present === undefined) await tx.query(`CREATE SCHEMA ${identifier(schema)}`);
 }

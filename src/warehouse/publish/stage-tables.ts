@@ -32,9 +32,7 @@ export interface Drafted {
   readonly tables: readonly StagedTable[];
   readonly request: PublishRequest;
   readonly record: PublishRecord;
-  /** A DuckDB that reads the drafts. */
   readonly connection: DuckDBConnection;
-  /** Folder for more drafts. */
   readonly drafts: string;
 }
 
