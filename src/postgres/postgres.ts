@@ -141,7 +141,7 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     () => new Client({ ...settings, application_name: `${options.applicationName} (asks)` }),
     (reason) => options.say?.(`Waiting for the database ${address.shown}: ${reason}`),
   );
-  const absence = new Absence(address, options);
+  const outlast = outlasting(address, options);
   const configuredMs = Number(address.parameters.statement_timeout ?? 0);
   const lower = (statementMs: number) => (configuredMs > 0 ? Math.min(configuredMs, statementMs) : statementMs);
   const listeners = new Set<() => Promise<void>>();
@@ -152,10 +152,10 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
       const run = async (client: ClientBase) => (await client.query(text, values as unknown[])).rows as R[];
       const work = (client: ClientBase, watched: Watched) =>
         isCall ? run(client) : inTransaction(client, watched, statementMs, lower, () => run(client));
-      return absence.outlast(() => using(pool, watch, statementMs, signal, work), signal);
+      return outlast(() => using(pool, watch, statementMs, signal, work), signal);
     },
     transaction: (work, { signal, statementMs = TRANSACTION_MS } = {}) =>
-      absence.outlast(
+      outlast(
         () =>
           using(pool, watch, statementMs + SLACK_MS, signal, (client, watched) =>
             inTransaction(client, watched, statementMs, lower, work),
@@ -286,27 +286,17 @@ async function inTransaction<T>(
   }
 }
 
-/** Retries work while the database cannot be reached, and reports the start and the end of an outage. */
-class Absence {
-  readonly #address: PostgresAddress;
-  readonly #options: PostgresOptions;
-  #said = false;
-
-  constructor(address: PostgresAddress, options: PostgresOptions) {
-    this.#address = address;
-    this.#options = options;
-  }
-
-  async outlast<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Returns a function that retries work while the database cannot be reached, and reports the start and the end of an outage. */
+function outlasting({ shown }: PostgresAddress, { patienceMs = PATIENCE_MS, say = () => undefined }: PostgresOptions) {
+  let isSaid = false;
+  return async <T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
     const began = Date.now();
-    const until = began + (this.#options.patienceMs ?? PATIENCE_MS);
-    const { shown } = this.#address;
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
       try {
         const result = await work();
-        if (this.#said) this.#options.say?.(`The database ${shown} is back`);
-        this.#said = false;
+        if (isSaid) say(`The database ${shown} is back`);
+        isSaid = false;
         return result;
       } catch (error) {
         signal?.throwIfAborted();
@@ -317,11 +307,11 @@ class Absence {
           const code = (error as { code?: string }).code ?? null;
           throw new PostgresRefused(`The database ${shown} refused: ${reason}`, code, { cause: error });
         }
-        if (!this.#said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
-          this.#said = true;
-          this.#options.say?.(`Waiting for the database ${shown}: ${reason}`);
+        if (!isSaid && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
+          isSaid = true;
+          say(`Waiting for the database ${shown}: ${reason}`);
         }
-        if (Date.now() > until) {
+        if (Date.now() > began + patienceMs) {
           const sentence = `The database ${shown} cannot be reached: ${reason}. Start it, or correct its address`;
           throw new PostgresAway(sentence, { cause: error });
         }
@@ -329,7 +319,7 @@ class Absence {
         await delay(wait * (0.5 + Math.random() / 2), undefined, { signal });
       }
     }
-  }
+  };
 }
 
 /** The message of the server or the system, which names hosts and users but no password. */

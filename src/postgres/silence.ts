@@ -19,11 +19,9 @@ const REPORT_AFTER_MS = 8000;
  * slow line.
  */
 const LOST_MS = 60_000;
-/** Longest time to send one value. */
 const SENDING_MS = 600_000;
 const TICK_MS = 500;
 
-/** A connection that is in use. */
 export interface Watched {
   /** Changes the longest silence of the server during one statement, in ms. */
   within(limitMs: number): void;

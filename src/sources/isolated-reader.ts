@@ -104,16 +104,12 @@ function tableOf(
 }
 
 /** A record whose cells are parsed when they are needed. */
-function readRecord({ line, place, problem, unit, json }: SentRecord): RowRecord {
+function readRecord(sent: SentRecord): RowRecord {
   let cells: RowRecord['cells'] | null = null;
   return {
-    line,
-    place,
-    problem,
-    unit,
-    json,
+    ...sent,
     get cells() {
-      cells ??= JSON.parse(json) as RowRecord['cells'];
+      cells ??= JSON.parse(sent.json) as RowRecord['cells'];
       return cells;
     },
   };

@@ -209,8 +209,7 @@ async function describe(tx: PgTransaction, sql: string, schema: string): Promise
   const { client } = tx;
   const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
   await client.query(
-    `SET TRANSACTION READ ONLY; SET LOCAL search_path TO ${path}; SET LOCAL timezone TO 'UTC'; SET LOCAL datestyle TO 'ISO, YMD';
-     SET LOCAL intervalstyle TO 'postgres'; SET LOCAL bytea_output TO 'hex'; SET LOCAL extra_float_digits TO 1`,
+    `SET TRANSACTION READ ONLY; SET LOCAL search_path TO ${path}; SET LOCAL bytea_output TO 'hex'; SET LOCAL extra_float_digits TO 1`,
   );
   // The server itself ends the statement of a process that was killed. Servers before version 14 have no such setting, and some systems no
   // such check.
