@@ -16,24 +16,19 @@ import { identifier } from './shared/duckdb-quote.js';
 import type { Relation } from './shared/relation.js';
 
 /**
- * The ledger of the batches of a sink. A load writes its batch in the same transaction as its rows. `source` is the query of the rows. Before the
- * rows change, they are copied into `content`, so that a batch never changes.
+ * The ledger of the batches of a sink. A load writes its batch in the same transaction as its rows. `content` has copies of the rows, as JSON
+ * objects with commas, so that a batch never changes; NULL: it is loaded.
  */
 const ledger = ({ types }: Dialect) => `
   CREATE TABLE IF NOT EXISTS sink_batches (batch_id ${types.text} PRIMARY KEY, job ${types.text} NOT NULL, piece ${types.long} NOT NULL,
     table_name ${types.text} NOT NULL, columns ${types.text} NOT NULL, rows ${types.long} NOT NULL, landed_at ${types.time} NOT NULL,
-    loaded_at ${types.time}, failures ${types.long} NOT NULL, source ${types.text} NOT NULL, content ${types.text})`;
+    loaded_at ${types.time}, failures ${types.long} NOT NULL, content ${types.text})`;
 
 /** The batches of a piece of work, of a job or of a table. */
 export type BatchesOf = Pick<SinkBatch, 'table'> & { readonly job?: string; readonly piece?: number };
 
-/** A batch in the ledger. `content`: its rows as JSON objects with commas; null: `source` reads them. */
-type Kept = Record<'columns' | 'source', string> & { readonly content: string | null };
-
 export interface SinkBatches {
-  /** Creates the tables, if they are missing. */
   make(): Promise<void>;
-  /** The ids of batches that are not loaded, in the order in which they landed. */
   pending(of: BatchesOf): Promise<readonly string[]>;
   /** A batch; null if it is loaded. */
   read(batchId: string): Promise<SinkBatch | null>;
@@ -70,15 +65,14 @@ export function createSinkBatches(database: Database): SinkBatches {
 
     read: (batchId) =>
       database.transaction('read', async (tx) => {
-        const [found] = await tx.rows<Pick<SinkBatch, 'job' | 'table'> & Kept>(
-          'SELECT job, table_name AS "table", columns, source, content FROM sink_batches WHERE batch_id = $1 AND loaded_at IS NULL',
+        const [found] = await tx.rows<Pick<SinkBatch, 'job' | 'table'> & Record<'columns' | 'content', string>>(
+          'SELECT job, table_name AS "table", columns, content FROM sink_batches WHERE batch_id = $1 AND loaded_at IS NULL',
           [batchId],
         );
         if (found === undefined) return null;
-        const { source, content, ...batch } = found;
+        const { content, ...batch } = found;
         const columns = JSON.parse(batch.columns) as readonly SinkColumn[];
-        const [text] = content === null ? await tx.rows<Pick<Kept, 'content'>>(source) : [found];
-        const rows = JSON.parse(`[${text?.content ?? ''}]`) as Record<string, Json>[];
+        const rows = JSON.parse(`[${content}]`) as Record<string, Json>[];
         for (const { name } of columns.filter(({ type }) => type === 'time'))
           for (const row of rows) if (typeof row[name] === 'string') row[name] = unifiedTime(row[name]);
         return { ...batch, batchId, columns, rows };
@@ -117,26 +111,13 @@ export async function hasLedger({ dialect, rows }: Transaction): Promise<boolean
 async function keepBatch(tx: Transaction, landed: LandedRows): Promise<void> {
   const { job, table, columns, piece, query, place } = landed;
   // One text is read and parsed in half the time of many.
-  const source = `SELECT string_agg(content, ',' ORDER BY n) AS content
-    FROM (SELECT ${place} AS n, ${tx.dialect.asJson('v')} AS content FROM (${query}) v) s`;
   await tx.run(
-    `INSERT INTO sink_batches (batch_id, job, piece, table_name, columns, rows, landed_at, failures, source)
-     SELECT '${randomUUID()}', CAST($1 AS text), ${piece}, '${table}', CAST($2 AS text), count(*), ${tx.dialect.moment('$3')}, 0, CAST($4 AS text)
-     FROM (${query}) v HAVING count(*) > 0`,
-    [job, JSON.stringify(columns), Date.now(), source],
+    `INSERT INTO sink_batches (batch_id, job, piece, table_name, columns, rows, landed_at, failures, content)
+     SELECT '${randomUUID()}', CAST($1 AS text), ${piece}, '${table}', CAST($2 AS text), count(*), ${tx.dialect.moment('$3')}, 0,
+       string_agg(content, ',' ORDER BY n)
+     FROM (SELECT ${place} AS n, ${tx.dialect.asJson('v')} AS content FROM (${query}) v) s HAVING count(*) > 0`,
+    [job, JSON.stringify(columns), Date.now()],
   );
-}
-
-/** Copies the rows of a job's batches that are not loaded, in the transaction that is about to change the rows. */
-export async function copyBatches(tx: Transaction, job: string): Promise<void> {
-  if (!(await hasLedger(tx))) return;
-  const waiting = 'loaded_at IS NULL AND content IS NULL';
-  const batches = await tx.rows<{ id: string; source: string }>(
-    `SELECT batch_id AS id, source FROM sink_batches WHERE job = $1 AND ${waiting} ORDER BY batch_id`,
-    [job],
-  );
-  for (const { id, source } of batches)
-    await tx.run(`UPDATE sink_batches SET content = (${source}) WHERE batch_id = $1 AND ${waiting}`, [id]);
 }
 
 /** Throws if a batch of a job waits for its sink: it may have come there, so its rows cannot be removed from it. */
@@ -159,7 +140,7 @@ export async function keepRows(
 ): Promise<void> {
   if (!(await hasLedger(tx))) return;
   const { results } = job;
-  const { rows, first, last } = found;
+  const { first, last } = found;
   const where = `${viewedRows(job.job)} AND ${numbersOf(tx, found)}`;
   const firsts = await portionsOf(tx, where, first, last);
   const dialect: Dialect = { ...tx.dialect, cell: (index, type) => sinkCell(tx.dialect, index, type) };
@@ -174,8 +155,6 @@ export async function keepRows(
     const place = identifier(added.at(-1) as string);
     await keepBatch(tx, { job: job.job, table: 'rows', columns, piece: job.piece, query, place });
   }
-  // The condition on the numbers of some rows reads a temporary table.
-  if (rows <= last - first) await copyBatches(tx, job.job);
 }
 
 /** Types whose values are all the same in JSON and in JavaScript. */
@@ -200,7 +179,7 @@ function resultType({ from }: ResultColumn): string {
   return type === 'string' || type === 'onlyText' ? 'text' : type === 'structure' ? 'json' : type;
 }
 
-/** Keeps rows of events or monitors for the sink, as a copy, because they may change at any time. `where`: condition on the rows. */
+/** Keeps rows of events or monitors for the sink. `where`: condition on the rows. */
 export async function keepRecords(
   tx: Transaction,
   { name, columns }: Relation,
@@ -213,7 +192,6 @@ export async function keepRecords(
     columns: shown.map((column) => ({ name: column.name, type: recordTypes[column.type] ?? 'text' })),
     query: `SELECT ${shown.map((column) => column.name).join(', ')} FROM ${name} WHERE ${where}`,
   });
-  await copyBatches(tx, job);
 }
 
 /** Columns that only the record needs. */

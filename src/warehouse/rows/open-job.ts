@@ -2,7 +2,6 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Transaction } from '../dialect.js';
-import { copyBatches } from '../sink-batches.js';
 import { jobColumns, storedRequest } from './job-columns.js';
 import { chooseViewName, renewJobView } from './job-view.js';
 import { listMisfits } from './misfits.js';
@@ -30,7 +29,6 @@ export async function openJob(
   if (before?.generation !== job.generation) {
     await record(tx, job, before === undefined ? view : null);
     if (before !== undefined) {
-      await copyBatches(tx, job.job);
       await reconcile(tx, job, rowsFiles, say);
       // Rows have other numbers, or their columns other types.
       await listMisfits(tx, { ...job, results: added });

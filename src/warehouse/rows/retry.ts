@@ -1,7 +1,7 @@
 import type { RetryRule } from '../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
 import type { Transaction } from '../dialect.js';
-import { copyBatches, keepRows } from '../sink-batches.js';
+import { keepRows } from '../sink-batches.js';
 import { resultColumnsOf } from './job-columns.js';
 import { countPending, insertUnits, loadedBefore } from './load-slice.js';
 import { listMisfits } from './misfits.js';
@@ -105,7 +105,6 @@ export async function loadRetry(
   const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
   const { rows } = found;
   if (rows === 0) return { rows };
-  await copyBatches(tx, job);
   // All of these rows have failed; the condition lets PostgreSQL find them by an index.
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
