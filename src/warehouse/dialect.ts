@@ -25,7 +25,6 @@ export interface RelationColumn {
 /** The SQL of one database. Arguments and results are SQL expressions, unless they say otherwise. */
 export interface Dialect {
   readonly types: ColumnTypes;
-  /** The schema with its dot, or empty. */
   readonly prefix: string;
   /** Whether every table has its key. A database with keys looks up ids before it inserts events, because keys refuse existing ids. */
   readonly keys: boolean;
@@ -39,7 +38,6 @@ export interface Dialect {
    */
   readonly keepsExact: boolean;
 
-  /** The current time. */
   now(): string;
   /** A time from a parameter in Unix ms. */
   moment(parameter: string): string;
@@ -57,8 +55,6 @@ export interface Dialect {
   plain(text: string): string;
   /** A row of a relation as a JSON text, with the names of its columns. Argument: the alias of the relation. */
   asJson(relation: string): string;
-  /** Query with one row for each text; the parameter is a JSON list of texts. */
-  texts(parameter: string): string;
   /** A list of texts with as many NULLs as a list has texts. */
   emptied(list: string): string;
   /** Condition: a number is one of those that a query returns. */
@@ -155,16 +151,12 @@ export interface Transaction {
    * database cannot read are left out, or fail. With `careful`, lines that are not JSON are left out, and the others are repaired.
    */
   readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<void>): Promise<void>;
-  /** Copies pages to where the statements of this transaction can read them. */
-  stage(batch: readonly WindowPages[]): Promise<StagedPages>;
+  /** Runs `work` with the events of pages, which are valid until `work` returns. */
+  readPages<T>(batch: readonly WindowPages[], work: (events: StagedEvents) => Promise<T>): Promise<T>;
 }
 
-/** The pages of a load as the database sees them until the transaction ends. */
-export interface StagedPages {
-  /**
-   * Query of the events: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at` and `data`. With
-   * `whole` the query also has `extra` (unknown fields) and, if the database keeps exact events, `event_exact`.
-   */
-  events(whole: boolean): string;
-  remove(): Promise<void>;
-}
+/**
+ * Query of the events of a load: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at` and `data`. With
+ * `whole` the query also has `extra` (unknown fields) and, if the database keeps exact events, `event_exact`.
+ */
+export type StagedEvents = (whole: boolean) => string;

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WindowPages } from '../../core/events/event-warehouse.js';
-import type { StagedPages } from '../dialect.js';
+import type { Transaction } from '../dialect.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { inOneLine, mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
+import { withTemporaryFolder } from '../shared/scratch-duckdb.js';
 import { duckDbDialect } from './dialect.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
@@ -16,17 +16,11 @@ const { id, time } = duckDbDialect;
 const FILE_BYTES = 1_048_576;
 
 /** Writes pages into scratch files for DuckDB, one page on each line. The bytes of a page are not re-coded. */
-export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
-  const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
-  const remove = () => rm(dir, { recursive: true, force: true });
-  try {
+export const readPages: Transaction['readPages'] = (batch, work) =>
+  withTemporaryFolder(async (dir) => {
     const { files, longest } = await write(dir, batch);
-    return { events: (whole) => query(files, longest, whole), remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-}
+    return work((whole) => query(files, longest, whole));
+  });
 
 /** Returns the files and the length of the longest line. */
 async function write(dir: string, batch: readonly WindowPages[]) {

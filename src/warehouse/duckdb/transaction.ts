@@ -11,7 +11,7 @@ import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import { withTemporaryFolder } from '../shared/scratch-duckdb.js';
 import { wholeLines } from '../shared/whole-lines.js';
 import { duckDbDialect } from './dialect.js';
-import { stagePages } from './staged-pages.js';
+import { readPages } from './staged-pages.js';
 
 /** A transaction over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. */
 export function transactionOf(connection: DuckDBConnection): Transaction {
@@ -42,7 +42,7 @@ export function transactionOf(connection: DuckDBConnection): Transaction {
         for (const part of parts) await work(unitRecords([part], (await stat(part)).size));
       });
     },
-    stage: stagePages,
+    readPages,
   };
 }
 

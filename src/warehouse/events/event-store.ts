@@ -1,13 +1,12 @@
 import type { EventWarehouse, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { Database } from '../database.js';
-import { transactionsOf } from '../rows/row-store.js';
+import { transactionsOf } from '../rows/read-job.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { inParts, loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './windows.js';
 
-/** Returns the event warehouse in a database. All databases get the same statements, see `Dialect`. */
 export function createEventStore(database: Database): EventWarehouse {
   const { dialect, transaction, close } = database;
   const { ifPresent } = transactionsOf(database);
@@ -75,7 +74,6 @@ export function createEventStore(database: Database): EventWarehouse {
   };
 }
 
-/** Share of the events that existed already. */
 function share(loaded: readonly LoadedPages[]): number {
   const [events, added] = loaded.reduce(([all, some], one) => [all + one.events, some + one.added] as const, [0, 0]);
   return 1 - added / Math.max(1, events);

@@ -148,7 +148,6 @@ export const stateRelations: readonly Relation[] = [
   })),
 ];
 
-/** Every table for events, in the order of their creation. */
 export const eventTables = (dialect: Dialect): readonly Relation[] => [...logTables(dialect), ...stateRelations];
 
 /** Views for the most frequent questions about events. */

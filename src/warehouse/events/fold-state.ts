@@ -109,7 +109,6 @@ export async function takeBack(tx: Transaction, origin: string): Promise<void> {
   }
 }
 
-/** The events that state is made from. */
 interface Folded {
   readonly origin: string;
   /** Condition on `events`; `$1` in the condition is the origin. */
@@ -118,7 +117,6 @@ interface Folded {
 
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.list_order, ${alias}.event_id)`;
 
-/** A table of current state to update, and the versions found in the events. */
 interface Change {
   readonly table: StateTable;
   readonly parts: readonly PartTable[];
@@ -285,7 +283,6 @@ async function markDeleted(
   );
 }
 
-/** Deletes the objects to replace, with their parts. */
 async function removeOlder(tx: Transaction, { table, parts, found }: Change, origin: string): Promise<void> {
   const replaced = `IN (SELECT id FROM ${found} WHERE met AND newer)`;
   await tx.run(`DELETE FROM ${table.name} WHERE origin = $1 AND id ${replaced}`, [origin]);

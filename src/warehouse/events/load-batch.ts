@@ -105,8 +105,7 @@ async function loadRest(
     `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
   );
   const loads = numbers.map(({ id }) => id).sort((a, b) => a - b);
-  const staged = await tx.stage(batch);
-  try {
+  return tx.readPages(batch, async (staged) => {
     const parts = await loadPages(tx, { batch, loads, staged, careful: care !== 'new' });
     const replaces = parts.some(({ changed }) => changed > 0);
     if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
@@ -114,9 +113,7 @@ async function loadRest(
     await keepBatches(tx, batch, loads);
     if (replaces) await foldReplaced(tx, batch[0]?.origin as string, pieces);
     return results;
-  } finally {
-    await staged.remove();
-  }
+  });
 }
 
 /** Keeps the new events of each stream as a batch for a sink. */

@@ -7,11 +7,10 @@ import {
 import { payloads } from '../../core/events/payloads.js';
 import { verifies } from '../../core/events/walk-job.js';
 import type { Differences, Verification } from '../../core/workflow-result-schemas.js';
-import type { Dialect, SqlValue, StagedPages, Transaction } from '../dialect.js';
+import type { Dialect, SqlValue, StagedEvents, Transaction } from '../dialect.js';
 import { touch } from './fold-state.js';
 
 export interface PartResult extends Omit<LoadedPages, 'current'> {
-  /** Unix ms of the newest event on the pages. */
   readonly newest: number | null;
 }
 
@@ -27,7 +26,7 @@ class NotAllNew extends Error {
 export interface Load {
   readonly batch: readonly WindowPages[];
   readonly loads: readonly number[];
-  readonly staged: StagedPages;
+  readonly staged: StagedEvents;
   /** Whether some of the events may exist already. If none may exist, the events are read once instead of twice. */
   readonly careful: boolean;
 }
@@ -96,7 +95,7 @@ async function insertNew(tx: Transaction, load: Load, origin: string): Promise<P
   const { staged } = load;
   await tx.createTemp(
     'came',
-    `SELECT part, page, n, id, type, created_at, ${tx.dialect.digest('data')} AS digest FROM (${staged.events(false)}) e`,
+    `SELECT part, page, n, id, type, created_at, ${tx.dialect.digest('data')} AS digest FROM (${staged(false)}) e`,
   );
   const counts = await tx.rows<Counts & { part: number }>(
     `SELECT part, ${countsOf(tx.dialect, 'count(DISTINCT id)', 'CAST(page AS BIGINT) * 65536 + n')} FROM came GROUP BY part`,
@@ -145,7 +144,7 @@ async function insert(
   { only = '', reversed = [] }: { readonly only?: string; readonly reversed?: readonly number[] } = {},
 ): Promise<void> {
   const more = tx.dialect.keepsExact ? 'event_exact, ' : '';
-  const source = tx.dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
+  const source = tx.dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged(true)}) e ${only})`, [
     { name: 'object', path: ['object'], type: 'text' },
     { name: 'object_id', path: ['id'], type: 'id' },
     { name: 'webset', path: ['websetId'], type: 'id' },
@@ -259,7 +258,7 @@ type ChosenCount = Readonly<Record<'added' | 'changed', number>>;
  */
 async function chooseNew(
   tx: Transaction,
-  staged: StagedPages,
+  staged: StagedEvents,
   origin: string,
   verifying: readonly number[] = [],
 ): Promise<ReadonlyMap<number, ChosenCount>> {
@@ -292,13 +291,13 @@ async function chooseNew(
 /** Chooses one version of each event that has different contents under the same id. */
 async function chooseVersions(
   tx: Transaction,
-  staged: StagedPages,
+  staged: StagedEvents,
   origin: string,
   verifying: readonly number[],
 ): Promise<void> {
   const right = verifying.length > 0 ? `CASE WHEN part IN (${verifying.join(', ')}) THEN 0 ELSE 1 END,` : '';
   const rivals = `SELECT e.id, e.part, e.page, e.n, e.created_at, c.digest, e.data AS o
-      FROM (${staged.events(false)}) e JOIN came c ON c.part = e.part AND c.page = e.page AND c.n = e.n
+      FROM (${staged(false)}) e JOIN came c ON c.part = e.part AND c.page = e.page AND c.n = e.n
       WHERE c.id IN (SELECT id FROM disputed)
     UNION ALL SELECT id, NULL, NULL, NULL, created_at, digest, data FROM events
       WHERE origin = $1 AND id IN (SELECT id FROM disputed)`;

@@ -44,7 +44,6 @@ export async function readStream(tx: Transaction, key: StreamKey): Promise<Strea
   return { ...stream, ...(sums as NonNullable<typeof sums>), pending: pending.map(({ window }) => window) };
 }
 
-/** Streams of a service, by name. */
 export async function listStreams(tx: Transaction, origin: string): Promise<readonly StreamListing[]> {
   const found = await tx.rows<{ stream: string; types: string }>(
     'SELECT stream, types FROM event_streams WHERE origin = $1 ORDER BY stream',

@@ -36,7 +36,7 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
     },
     createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`, values),
     rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
-    stage: (batch) => stagePages(tx, batch),
+    readPages: async (batch, work) => work(await stagePages(tx, batch)),
     async lock(lock) {
       if (lock === 'names') await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))');
       else if (lock.slice === undefined) {
@@ -95,7 +95,6 @@ const stagedRows = (slice: number): string =>
   `(SELECT r.*, l.exact AS row_exact, ${slice} AS slice FROM file_lines l
     CROSS JOIN LATERAL json_to_record(l.line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[]))`;
 
-/** Relation of the unit records in `file_lines`. */
 const unitRecords = `(SELECT r.*, l.exact FROM file_lines l
   CROSS JOIN LATERAL json_to_record(l.line) AS r(${unitFields.map(([name, type]) => `${name} ${postgresTypes[type]}`).join(', ')}, result json))`;
 
