@@ -9,7 +9,7 @@ import { LockBusy } from '../../files/process-lock.js';
 import { realPath } from '../../files/same-file.js';
 import { moveDurably } from '../../files/write-durably.js';
 import type { Database, WarehousesOptions } from '../database.js';
-import { unknownJob } from '../rows/row-store.js';
+import { unknownJob } from '../rows/read-job.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
@@ -115,11 +115,9 @@ async function exportCsv(
   let bytes = 0;
   try {
     await draft.writeFile(`${bom ? '\ufeff' : ''}${header(job, delimiter)}`);
-    const { columns, types, hasExtraCells } = job;
-    const guarded = { columns: columns.length, types, added, hasExtraCells, delimiter };
     for await (const part of job.parts()) {
       const copied = await connection.runAndReadAll(
-        `COPY (${guardedCsvQuery(guarded, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')`,
+        `COPY (${guardedCsvQuery(job, added, delimiter, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')`,
       );
       rows += Number(copied.getRowsJson()[0]?.[0]);
       for await (const bytes of createReadStream(piece, { highWaterMark: 1 << 20 })) await draft.writeFile(bytes);

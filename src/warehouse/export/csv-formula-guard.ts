@@ -23,32 +23,25 @@ const middleOf = (separators: string) =>
 const MIDDLE = middleOf(String.raw`;\t\n`);
 const MIDDLE_OR_COMMA = middleOf(String.raw`,;\t\n`);
 
-/** The enriched CSV of a job: the number of columns of its input, the columns after them, and whether the extra cells are the last column. */
-interface GuardedCsv {
-  readonly columns: number;
-  readonly types: JobRows['types'];
-  readonly added: readonly ResultColumn[];
-  readonly hasExtraCells: boolean;
-  readonly delimiter: string;
-}
-
 /** The cells after the last column as a JSON list; NULL without such cells. Empty cells are NULL here, and empty texts in the list. */
 const extraCells = (columns: number): string =>
   `CASE WHEN len(input) > ${columns} THEN CAST(to_json(list_transform(input[${columns + 1}:], lambda cell: coalesce(cell, ''))) AS VARCHAR) END`;
 
 /**
- * Query of the rows of `source`, a part of a job, in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
+ * Query of the enriched CSV of `source`, a part of a job, with the columns `added`, in the order of the rows. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
  * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. In texts from the web, `\u0000`
  * replaces NUL, and the other control characters are removed, except line feed and tab. These texts also get an apostrophe in front of
  * anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read once and
  * each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
  */
 export function guardedCsvQuery(
-  { columns, types, added, hasExtraCells, delimiter }: GuardedCsv,
+  { columns, types, hasExtraCells }: JobRows,
+  added: readonly ResultColumn[],
+  delimiter: string,
   source: string,
 ): string {
   const middle = delimiter === ',' ? MIDDLE : MIDDLE_OR_COMMA;
-  const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
+  const own = columns.map((_, index) => `input[${index + 1}]`);
   const { inner, shown } = resultSql(added, true);
   // Names of our own, because the columns may have any name.
   const names = added.map((_, index) => `added_${index + 1}`);
@@ -67,7 +60,7 @@ export function guardedCsvQuery(
   const harmless = replace(
     (name) => `CASE WHEN regexp_matches(${name}, '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
   );
-  const extra = hasExtraCells ? [extraCells(columns)] : [];
+  const extra = hasExtraCells ? [extraCells(columns.length)] : [];
   return `SELECT ${[...own, ...names, ...extra].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${apart}) FROM (SELECT * REPLACE (${cleaned}) FROM (
     SELECT ${['input', ...shown.map((expression, index) => `${expression} AS ${names[index]}`)].join(', ')} FROM (
       SELECT ${[types === null ? "* REPLACE (list_transform(input, lambda cell: nullif(cell, '')) AS input)" : '*', 'cost_micros / 1000000 AS cost_dollars', ...inner].join(', ')}

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { duckDbInput, resultSql } from '../rows/duckdb-result-sql.js';
 import { type ViewSql, viewQuery } from '../rows/job-view.js';
-import { readJob } from '../rows/row-store.js';
+import { readJob } from '../rows/read-job.js';
 import { dollarsOf } from '../rows/row-tables.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { memoryFor, portionsOf, ROWS_AT_ONCE, type SourceDuckDb } from './job-rows.js';
