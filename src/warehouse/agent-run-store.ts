@@ -4,6 +4,7 @@ import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import type { Database } from './database.js';
 import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './monitors/record-fields.js';
+import { textsOf } from './rows/row-sql.js';
 import { originColumn, type Relation, tableColumns } from './shared/relation.js';
 
 export const agentRuns: Relation = {
@@ -72,12 +73,10 @@ export const agentRunSyncs: Relation = {
   `),
 };
 
-/** All tables for agent runs, in the order of the data dictionary. */
 export const agentRunTables: readonly Relation[] = [agentRuns, agentRunCitations, agentRunSyncs];
 
-/** Returns the agent runs in a database. All databases get the same statements. */
 export function createAgentRunStore({ dialect, transaction, close }: Database): AgentRunStore {
-  const { texts, moment, millis } = dialect;
+  const { moment, millis } = dialect;
   return {
     marks: (origin) =>
       transaction('write', async (tx) => {
@@ -91,10 +90,10 @@ export function createAgentRunStore({ dialect, transaction, close }: Database): 
     load: (origin, mark, records) =>
       transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
-        const ids = JSON.stringify([...unique.keys()]);
+        const ids = [...unique.keys()];
         const before = await tx.rows<{ id: string; data: string; added: string; loaded: number }>(
           `SELECT id, CAST(data AS text) AS data, added_mark AS added, ${millis('loaded_at')} AS loaded
-           FROM agent_runs WHERE origin = $1 AND id IN (${texts('$2')})`,
+           FROM agent_runs WHERE origin = $1 AND id IN (${textsOf('$2')})`,
           [origin, ids],
         );
         const known = new Map(before.map((one) => [one.id, one]));
@@ -105,11 +104,11 @@ export function createAgentRunStore({ dialect, transaction, close }: Database): 
           const { added = mark, loaded = now } = known.get(id) ?? {};
           return runRow(origin, run, { added, read: mark, loaded: isSame([id, run]) ? loaded : now });
         });
-        await tx.run(`DELETE FROM agent_runs WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
+        await tx.run(`DELETE FROM agent_runs WHERE origin = $1 AND id IN (${textsOf('$2')})`, [origin, ids]);
         await insert(tx, agentRuns, rows);
         const changed = [...unique].filter((one) => !isSame(one));
-        const changedIds = JSON.stringify(changed.map(([id]) => id));
-        const former = `DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${texts('$2')})`;
+        const changedIds = changed.map(([id]) => id);
+        const former = `DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${textsOf('$2')})`;
         await tx.run(former, [origin, changedIds]);
         const citations = changed.flatMap(([, run]) => citationRows(origin, run));
         await insert(tx, agentRunCitations, citations);
@@ -130,8 +129,8 @@ export function createAgentRunStore({ dialect, transaction, close }: Database): 
     markGone: (origin, mark, ids) =>
       transaction('write', (tx) =>
         tx.run(
-          `UPDATE agent_runs SET gone_at = ${moment('$3')}, read_mark = $4 WHERE origin = $1 AND id IN (${texts('$2')})`,
-          [origin, JSON.stringify(ids.map((id) => heldId(dialect, id))), Date.now(), mark],
+          `UPDATE agent_runs SET gone_at = ${moment('$3')}, read_mark = $4 WHERE origin = $1 AND id IN (${textsOf('$2')})`,
+          [origin, ids.map((id) => heldId(dialect, id)), Date.now(), mark],
         ),
       ),
 

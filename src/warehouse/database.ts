@@ -4,9 +4,10 @@ import type { SourceDatabase } from './export/job-rows.js';
 
 /**
  * What a transaction changes; transactions that change the same tables run one at a time. `read`: nothing, so that an existing warehouse and the
- * right to read are enough; `write`: rows, monitors and agent runs; `events`: events and watermarks; `fold`: current state; `all`: both.
+ * right to read are enough; `write`: rows, monitors and agent runs; `careful`: the same, with memory for lines of any size; `events`: events and
+ * watermarks; `fold`: current state; `all`: both.
  */
-export type Purpose = 'read' | 'write' | 'events' | 'fold' | 'all';
+export type Purpose = 'read' | 'write' | 'careful' | 'events' | 'fold' | 'all';
 
 /** One database, as the stores of a warehouse need it. */
 export interface Database {
@@ -19,8 +20,7 @@ export interface Database {
   readonly dialect: Dialect;
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
-  /** `longest`: the most bytes of a line that is read, if these may be more than usual. */
-  transaction<T>(purpose: Purpose, work: (tx: Transaction) => Promise<T>, longest?: number): Promise<T>;
+  transaction<T>(purpose: Purpose, work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** See `RowMarks.purgeForgotten`; the warehouse exists. */
   purge(): Promise<string | null>;
   readonly source: SourceDatabase;

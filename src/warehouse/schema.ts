@@ -29,7 +29,6 @@ import {
   type Relation,
 } from './shared/relation.js';
 
-/** All tables of a warehouse. */
 export const tablesOf = (dialect: Dialect): readonly Relation[] => [
   ...rowTables(dialect.keepsExact),
   ...eventTables(dialect),

@@ -11,8 +11,9 @@ import { createEventStore } from './events/event-store.js';
 import { createExports } from './export/create-exports.js';
 import { createMonitorStore } from './monitors/run-store.js';
 import { postgresDatabase } from './postgres/database.js';
+import { createRowLoads } from './rows/row-loads.js';
+import { createRowMarks } from './rows/row-marks.js';
 import { createRowReads } from './rows/row-reads.js';
-import { createRowStore } from './rows/row-store.js';
 import { createSinkBatches, type SinkBatches } from './sink-batches.js';
 
 /** The stores of one address, and the publisher of their tables. They share one DuckDB instance or one pool of connections. */
@@ -46,7 +47,8 @@ export function openWarehouse(address: string, options: WarehousesOptions = {}):
   const publisher = async () => (await import('./publish/create-publisher.js')).createPublisher(database, options);
   return {
     rows: {
-      ...createRowStore(database, options.say),
+      ...createRowLoads(database, options.say),
+      ...createRowMarks(database),
       ...createRowReads(database),
       ...createExports(database, options),
       close: database.close,

@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import type { SourceDatabase } from '../export/job-rows.js';
-import { unpurged } from '../rows/row-store.js';
+import { unpurged } from '../rows/row-marks.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import type { RelationColumn } from '../shared/relation.js';
 import { duckDbDialect } from './dialect.js';
 import { transactionOf } from './transaction.js';
-import { MEMORY_MB, type Needs, Warehouse, type WorkQueue } from './warehouse.js';
+import { type Needs, Warehouse, type WorkQueue } from './warehouse.js';
 
 /**
  * The warehouse in a DuckDB file. Nothing is read or created before the first use. While another process has the file open, every method
@@ -17,11 +16,8 @@ import { MEMORY_MB, type Needs, Warehouse, type WorkQueue } from './warehouse.js
  */
 export function duckDbDatabase(address: string, { check }: WarehousesOptions): Database {
   const warehouse = Warehouse.at(resolve(address), check);
-  const transaction: Database['transaction'] = (purpose, work, longest = 0) => {
-    const [queues, needs] = uses[purpose];
-    const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOf(connection)));
-    return warehouse.use(inOne, queues, longest === 0 ? needs : { memory: memoryFor(longest) });
-  };
+  const transaction: Database['transaction'] = (purpose, work) =>
+    warehouse.use((connection) => inTransaction(connection, () => work(transactionOf(connection))), ...uses[purpose]);
   return {
     shown: warehouse.file,
     file: warehouse.file,
@@ -42,20 +38,18 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
   };
 }
 
+/** Memory in MB for lines of any size. Buffers of the reader and copies of values take some sixty times the bytes of a line. */
+const CAREFUL_MB = 8192;
+
 /** The queues of a transaction, and what it needs. The current state is updated on a second connection, and so on a second core. */
 const uses: Readonly<Record<Purpose, readonly [queues: readonly WorkQueue[], needs?: Needs]>> = {
   read: [['reads'], { reads: true }],
   write: [['incoming', 'state']],
+  careful: [['incoming', 'state'], { memory: CAREFUL_MB }],
   events: [['incoming']],
   fold: [['state']],
   all: [['incoming', 'state']],
 };
-
-/** Bytes of memory for each byte of the longest line, in addition to the usual memory: buffers of the reader, and copies of values. */
-const MEMORY_FACTOR = 60;
-
-/** Memory in MB for files whose longest line has so many bytes. All other lines take no more: files are read in parts. */
-const memoryFor = (longest: number): number => MEMORY_MB + Math.ceil((longest * MEMORY_FACTOR) / 1e6);
 
 /** Reads the file itself. All loads wait meanwhile. */
 const sourceOf =

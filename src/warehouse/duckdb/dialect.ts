@@ -29,7 +29,6 @@ export const duckDbDialect: Dialect = {
   json: mendSurrogates,
   plain: withoutHalves,
   asJson: (relation) => `CAST(to_json(${relation}) AS VARCHAR)`,
-  texts: (parameter) => `SELECT unnest(from_json(CAST(${parameter} AS JSON), '["VARCHAR"]'))`,
   isText: (json, path) => `json_type(${json}, ${pathOf(path)}) = 'VARCHAR'`,
   among: (number, query) => `${number} IN (${query})`,
   emptied: (list) => `list_resize(CAST([] AS VARCHAR[]), len(${list}))`,

@@ -37,7 +37,7 @@ const LIMITS = {
 const ROW_GROUP_ROWS = 4096;
 
 /** Memory of a statement in MB, unless it needs more. */
-export const MEMORY_MB = 512;
+const MEMORY_MB = 512;
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;

@@ -5,6 +5,7 @@ import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { Database } from '../database.js';
 import type { RelationColumn, Transaction } from '../dialect.js';
+import { textsOf } from '../rows/row-sql.js';
 import { actions, batches } from './monitor-tables.js';
 import { heldId, insert, type TableRecord } from './record-fields.js';
 
@@ -13,9 +14,8 @@ const ALREADY = 'already';
 
 type ActionRow = MonitorState & Record<'planned' | 'ours' | 'again', number>;
 
-/** Returns the audit in a database. All databases get the same statements. */
 export function createBatchAudit({ dialect, transaction }: Database): BatchAudit {
-  const { moment, millis, texts } = dialect;
+  const { moment, millis } = dialect;
   const ofRun = 'origin = $1 AND job = $2 AND run = $3';
   const done = `affected_at IS NOT NULL`;
   return {
@@ -76,8 +76,8 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
     record: ({ origin, job, run }, { call, requestId, at, answered, ids: named }) =>
       transaction('write', async (tx) => {
         const ids = named.map((id) => heldId(dialect, id));
-        const list = JSON.stringify([...new Set(ids)]);
-        const isNamed = `monitor_id IN (${texts('$4')})`;
+        const list = [...new Set(ids)];
+        const isNamed = `monitor_id IN (${textsOf('$4')})`;
         const note = answered ? null : 'the answer was lost; the list of monitors showed the effect';
         await tx.run(
           `UPDATE monitor_actions SET affected_at = ${moment('$5')}, call_number = $6, request_id = $7, note = $8
@@ -149,8 +149,8 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
       [origin, job, run],
     );
     // A monitor that had the status at the time of the plan and lost the status since then has a line already. That line is replaced.
-    await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
-      ...[origin, job, run, JSON.stringify(ids)],
+    await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${textsOf('$4')})`, [
+      ...[origin, job, run, ids],
     ]);
     const { action = '', by } = batch ?? {};
     const facts = { planned: 0, affected_at: at, call_number: call, request_id: requestId, note, approved_by: by };

@@ -129,5 +129,4 @@ export const results: Relation = {
   `),
 };
 
-/** All tables for monitors, in the order of the data dictionary. */
 export const monitorTables: readonly Relation[] = [monitors, runs, results, batches, actions];

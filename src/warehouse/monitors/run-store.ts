@@ -1,26 +1,26 @@
 import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Database } from '../database.js';
+import { textsOf } from '../rows/row-sql.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
 import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './record-fields.js';
 
-/** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns({ dialect, transaction }: Database): MonitorRuns {
-  const { texts, moment } = dialect;
+  const { moment } = dialect;
   return {
     loadMonitors: (origin, mark, records) =>
       transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
-        const ids = JSON.stringify([...unique.keys()]);
+        const ids = [...unique.keys()];
         const before = await tx.rows<{ id: string; mark: string | null }>(
-          `SELECT id, read_mark AS mark FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`,
+          `SELECT id, read_mark AS mark FROM monitors WHERE origin = $1 AND id IN (${textsOf('$2')})`,
           [origin, ids],
         );
         const read = new Map(before.map((one) => [one.id, one.mark]));
-        await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
+        await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${textsOf('$2')})`, [origin, ids]);
         const rows = [...unique].map(([id, one]) => monitorRow(origin, mark, one, read.get(id) ?? null));
         await insert(tx, monitors, rows);
       }),
@@ -55,15 +55,15 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
     loadRuns: (origin, mark, monitor, records) =>
       transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
-        const ids = JSON.stringify([...unique.keys()]);
+        const ids = [...unique.keys()];
         const held = heldId(dialect, monitor);
         const before = await tx.rows<Before & { id: string }>(
           `SELECT id, CAST(is_reached AS INTEGER) AS reached, added_mark AS "addedMark" FROM monitor_runs
-           WHERE origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`,
+           WHERE origin = $1 AND monitor_id = $2 AND id IN (${textsOf('$3')})`,
           [origin, held, ids],
         );
         const known = new Map(before.map((one) => [one.id, one]));
-        const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
+        const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${textsOf('$3')})`;
         await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, held, ids]);
         await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, held, ids]);
         const rows = [...unique].map(([id, run]) =>
@@ -72,7 +72,7 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
         await insert(tx, runs, rows);
         const found = [...unique.values()].flatMap((run) => resultRows(origin, monitor, run));
         await insert(tx, results, found);
-        const where = `origin = ${literal(origin)} AND monitor_id = ${literal(held)} AND id IN (${texts(literal(ids))})`;
+        const where = `origin = ${literal(origin)} AND monitor_id = ${literal(held)} AND id IN (${ids.map(literal).join(', ') || 'NULL'})`;
         await keepRecords(tx, runs, { job: 'monitors', where });
       }),
 
@@ -167,7 +167,6 @@ function listOf(run: RawRecord): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Returns the monitor warehouse in a database. All databases get the same statements. */
 export function createMonitorStore(database: Database): MonitorWarehouse {
   return { audit: createBatchAudit(database), runs: createMonitorRuns(database), close: database.close };
 }

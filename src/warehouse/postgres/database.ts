@@ -11,7 +11,7 @@ import {
 } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
-import { unpurged } from '../rows/row-store.js';
+import { unpurged } from '../rows/row-marks.js';
 import { rowTableNames } from '../rows/row-tables.js';
 import { checkTables } from '../schema.js';
 import { kept } from '../shared/kept.js';
@@ -116,7 +116,7 @@ export function postgresDatabase(address: string, options: WarehousesOptions): D
  */
 const [LOADS, STATE] = [4, 5];
 const locks: Readonly<Record<Exclude<Purpose, 'read'>, readonly number[]>> = {
-  ...{ write: [], events: [LOADS], fold: [STATE], all: [LOADS, STATE] },
+  ...{ write: [], careful: [], events: [LOADS], fold: [STATE], all: [LOADS, STATE] },
 };
 
 /** Checks rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes. */

@@ -34,7 +34,6 @@ export function postgresDialect(prefix: string): Dialect {
     json: mendForPostgres,
     plain: withoutNul,
     asJson: (relation) => `CAST(row_to_json(${relation}) AS text)`,
-    texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
     sameText: (json, path) => textOf(`${json} #> ${pathOf(path)}`, prefix),
     // As a list, the numbers are looked up in an index. A query without statistics would be compared with all rows of the job.
     among: (number, query) => `${number} = ANY (ARRAY(${query}))`,

@@ -40,9 +40,7 @@ export function sourceOf(reading: PgRead, dialect: Dialect): SourceDatabase {
   };
 }
 
-/** Columns of `row_store` that no file has. */
 const unread = ['job', 'origin', 'generation', 'slice', 'unit_key', 'url', 'loaded_at', 'outdated_at', 'vanished_at'];
-/** The columns of a line before the answer. */
 const lineColumns = rowColumns.filter(({ name }) => name !== 'response' && !unread.includes(name));
 
 /** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */

@@ -4,7 +4,7 @@ import { ENDED_WITH_JOB, type UnitOutcome, type UnitRecord } from '../../core/pu
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { Dialect, Transaction } from '../dialect.js';
-import { stale, useFreshness } from './row-sql.js';
+import { stale, textsOf, useFreshness } from './row-sql.js';
 import { facts } from './row-tables.js';
 
 /** The fields of the facts, see `Dialect.withFacts`. */
@@ -76,7 +76,7 @@ export async function putAnswers(tx: Transaction, job: string, unitFile: string)
 }
 
 /** Rows that hold an answer to one of the keys in the first parameter. */
-const holding = `FROM row_store e WHERE e.unit_key IN (SELECT unnest(CAST($1 AS text[])))
+const holding = `FROM row_store e WHERE e.unit_key IN (${textsOf('$1')})
   AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
 
 /** See `RowReads.known`. If rows share an answer, only the first of these rows has the cost of the answer. */

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
@@ -7,7 +6,7 @@ import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows
 import type { Database } from '../database.js';
 import type { Transaction } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
-import { copyBatches, keepRows } from '../sink-batches.js';
+import { keepRows } from '../sink-batches.js';
 import { answerOf, factFields } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import { type InputColumns, resultColumnsOf, type StoredTexts, storedTexts } from './job-columns.js';
@@ -32,12 +31,11 @@ export interface Pending extends NumberedRows {
 }
 
 /**
- * Runs a load in one transaction. If a line cannot be read, or needs more memory than usual, the load is repeated in a slower way: with `careful`,
- * see `Transaction.readUnits`, and with memory for a line as long as the largest file.
+ * Runs a load in one transaction. If a line cannot be read, or needs more memory than usual, the load is repeated in a slower way, see
+ * `Transaction.readUnits`.
  */
 export async function loading<T>(
   { transaction }: Database,
-  unitFiles: readonly string[],
   work: (tx: Transaction, careful: boolean) => Promise<T>,
 ): Promise<T> {
   try {
@@ -45,8 +43,7 @@ export async function loading<T>(
   } catch (error) {
     const isKnown = error instanceof WarehouseBusy || error instanceof WarehouseUnusable;
     if (isKnown && !(error instanceof TooMuchAtOnce)) throw error;
-    const sizes = await Promise.all(unitFiles.map(async (file) => (await stat(file)).size));
-    return transaction('write', (tx) => work(tx, true), Math.max(0, ...sizes));
+    return transaction('careful', (tx) => work(tx, true));
   }
 }
 
@@ -62,10 +59,7 @@ export async function loadSlice(
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
   const pending = await makePending(tx, job, rowsFile, freshness);
-  if (pending.occupied) {
-    await copyBatches(tx, job);
-    await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
-  }
+  if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
@@ -129,7 +123,6 @@ export async function makePending(
   return { ...(await countPending(tx, 'pending')), table: 'pending', staged: staged.rows, occupied };
 }
 
-/** Counts the rows of a temporary table of staged rows. */
 export async function countPending(tx: Transaction, table: string) {
   const [found] = await tx.rows<Omit<UnitRows, 'table'>>(
     `SELECT ${countedRows}, CAST(count(k) AS double precision) AS units FROM ${table}`,
@@ -230,7 +223,6 @@ async function removeOlder(tx: Transaction, job: string, rows: UnitRows): Promis
   );
 }
 
-/** Whether each pending row with a unit was inserted once. */
 async function isWhole(tx: Transaction, job: string, { units, ...rows }: UnitRows): Promise<boolean> {
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store

@@ -26,7 +26,6 @@ export interface ResultColumn {
     | { readonly count: Path; readonly of: string };
 }
 
-/** A column of `enriched_rows`. */
 export const stored = (name: string, csv = true): ResultColumn => ({ name, csv, from: { stored: name } });
 export const read = (name: string, path: Path, type: ValueType = 'string', csv = true): ResultColumn => ({
   name,

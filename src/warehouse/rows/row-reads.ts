@@ -1,19 +1,27 @@
-import type { PublishOutcome, WarehouseSummary } from '../../core/row-job-schemas.js';
-import type { FailedGroup, FailedRows, LoadedRow, Misfit, RowName, RowPlace } from '../../core/rows/loaded-row.js';
+import type { PublishOutcome } from '../../core/row-job-schemas.js';
+import type {
+  FailedGroup,
+  FailedRows,
+  LoadedRow,
+  Misfit,
+  RowName,
+  RowPlace,
+  RowState,
+} from '../../core/rows/loaded-row.js';
 import type { FiguresQuery, RecordedRun, RowFigures } from '../../core/rows/row-figures.js';
-import type { ForgetPick, ForgettableRow, RowReads } from '../../core/rows/row-warehouse.js';
+import type { FailedUnit, ForgetPick, ForgettableRow, RowReads } from '../../core/rows/row-warehouse.js';
 import type { Database } from '../database.js';
 import type { Dialect, Transaction } from '../dialect.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { knownCosts, misreadAnswers } from './answers.js';
 import { viewNames } from './job-view.js';
-import { discardedRow, failedUnits, rowStates } from './row-marks.js';
-import { currentRow } from './row-sql.js';
-import { readJob, summarize, transactionsOf } from './row-store.js';
+import { readJob, transactionsOf } from './read-job.js';
+import { summarize } from './row-loads.js';
+import { failed, picked } from './row-marks.js';
+import { currentRow, discardedRow, textsOf } from './row-sql.js';
 
 type Job = Awaited<ReturnType<typeof readJob>>;
 
-/** The most rows with the same unit that are named. */
 const SHOWN = 20;
 
 /** Columns of a row of `row_store` (alias `e`), as a {@link LoadedRow} has them. */
@@ -41,34 +49,53 @@ function loadedColumns({ millis }: Dialect): string {
     .join(', ');
 }
 
-/** Returns the reader of rows of a database. All databases get the same statements. */
 export function createRowReads(database: Database): RowReads {
   const { shown, patiently } = database;
   const { existing, ifPresent } = transactionsOf(database);
   return {
     known: async (keys, freshness) =>
       keys.length === 0 ? new Map() : ifPresent(new Map(), 'write', (tx) => knownCosts(tx, keys, freshness)),
-    failedUnits: (job, pick) => existing(job, 'write', (tx) => failedUnits(tx, job, pick)),
-    rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
+
+    failedUnits: (job, pick) =>
+      existing(job, 'write', async (tx) => {
+        const [condition, value] = picked(pick);
+        const found = await tx.rows<FailedUnit & { rows: unknown }>(
+          `SELECT e.unit_key AS key, min(e.url) AS unit, e.error_tag AS tag, count(*) AS rows, min(e.slice) AS slice FROM row_store e
+           WHERE ${failed} AND ${condition} GROUP BY e.unit_key, CASE WHEN e.unit_key IS NULL THEN e.url END, e.error_tag ORDER BY min(e.row_number)`,
+          [job, value],
+        );
+        return found.map((unit) => ({ ...unit, rows: Number(unit.rows) }));
+      }),
+
+    rowStates: (job, numbers) =>
+      existing(job, 'read', async (tx) => {
+        const found = await tx.rows<RowState & { row: unknown }>(
+          `SELECT e.row_number AS row, e.status, e.error_tag AS tag FROM row_store e
+           WHERE ${currentRow} AND e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[])) ORDER BY 1`,
+          [job, numbers.map(String)],
+        );
+        return found.map((state) => ({ ...state, row: Number(state.row) }));
+      }),
+
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     forgettable: (pick) => ifPresent([], 'read', (tx) => forgettableRows(tx, pick)),
 
     /** The rows are those that the summary of the job counts as `error` and `invalid`, without discarded ones. */
     failedRows: (job, { tags, limit }) =>
       patiently(() => {
-        const failed = `FROM row_store e WHERE ${currentRow} AND e.status <> 'success' AND NOT ${discardedRow}
-        AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
+        const which = `FROM row_store e WHERE ${currentRow} AND e.status <> 'success' AND NOT ${discardedRow}
+        AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (${textsOf('$3')}))`;
         const values = [job, tags.length === 0, tags];
         return ifPresent<FailedRows>({ groups: [], rows: [] }, 'read', async ({ dialect, rows }) => ({
           groups: await rows<FailedGroup>(
             `SELECT e.status, e.error_tag AS tag, CAST(count(*) AS double precision) AS rows,
              CAST(count(DISTINCT e.unit_key) AS double precision) AS units,
              CAST(coalesce(sum(e.cost_micros), 0) AS double precision) AS "costMicros"
-           ${failed} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+           ${which} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
             values,
           ),
           rows: await rows<LoadedRow>(
-            `SELECT ${loadedColumns(dialect)} ${failed} ORDER BY e.row_number LIMIT ${limit}`,
+            `SELECT ${loadedColumns(dialect)} ${which} ORDER BY e.row_number LIMIT ${limit}`,
             values,
           ),
         }));
@@ -112,7 +139,15 @@ export function createRowReads(database: Database): RowReads {
     figures: (query) =>
       existing(query.job, 'read', async (tx) => {
         const summary = await summarize(tx, query.job, shown);
-        return rowFigures(tx, query, await readJob(tx, query.job, shown), summary);
+        const job = await readJob(tx, query.job, shown);
+        const [tags, loads] = [await tagCounts(tx, query), await loadSteps(tx, query)];
+        return {
+          summary,
+          tags,
+          loads,
+          ...(await nullCounts(tx, job)),
+          runs: await lastRuns(tx, query.mostRuns, query.job),
+        };
       }),
     lastRuns: (most) => ifPresent([], 'read', (tx) => lastRuns(tx, most)),
   };
@@ -144,7 +179,7 @@ async function findRow({ dialect, rows }: Transaction, job: string, name: RowNam
   const present =
     'CASE WHEN e.vanished_at IS NULL THEN 0 ELSE 1 END, CASE WHEN e.outdated_at IS NULL THEN 0 ELSE 1 END';
   if ('unit' in name) {
-    const [units, cell] = ['(SELECT unnest(CAST($2 AS text[])))', `e.input[${name.cell}]`];
+    const [units, cell] = [`(${textsOf('$2')})`, `e.input[${name.cell}]`];
     const isExact = `(e.url IN ${units} OR trim(${cell}) IN ${units})`;
     const order = `${present}, CASE WHEN ${isExact} THEN 0 ELSE 1 END, e.row_number, e.loaded_at DESC`;
     return first(`(${isExact} OR e.unit_key = $3)`, order, name.unit, name.key);
@@ -158,21 +193,6 @@ async function findRow({ dialect, rows }: Transaction, job: string, name: RowNam
 
 /** Rows of the current input, with answers to the current options. */
 const CURRENT = 'job = $1 AND vanished_at IS NULL AND outdated_at IS NULL';
-
-async function rowFigures(
-  tx: Transaction,
-  query: FiguresQuery,
-  job: Job,
-  summary: WarehouseSummary,
-): Promise<RowFigures> {
-  return {
-    summary,
-    tags: await tagCounts(tx, query),
-    loads: await loadSteps(tx, query),
-    ...(await nullCounts(tx, job)),
-    runs: await lastRuns(tx, query.mostRuns, query.job),
-  };
-}
 
 const number = (expression: string, name: string): string => `CAST(${expression} AS double precision) AS "${name}"`;
 

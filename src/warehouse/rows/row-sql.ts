@@ -40,6 +40,18 @@ export const stale = `(e.unit_key IS NOT NULL AND e.error_tag IS DISTINCT FROM '
 export const markOf = (subject: string, condition: string, value: string): string =>
   `(SELECT ${value} FROM row_marks m WHERE m.job = e.job AND m.subject = ${subject} AND ${condition})`;
 
+/** What a mark is for: rows with the same unit share its answer, and a bad row has no unit. */
+export const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
+
+/**
+ * Condition: the row (alias `e`) of the job `$1` does not count as failed, because a person discarded or forgot it.
+ */
+export const discardedRow = `(e.error_tag IS NOT DISTINCT FROM '${FORGOTTEN}'
+  OR ${subjectOf('e')} IN (SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded'))`;
+
+/** Query of the texts of a list in a parameter. */
+export const textsOf = (parameter: string): string => `SELECT unnest(CAST(${parameter} AS text[]))`;
+
 /** Some rows of a job: a temporary table with their numbers, the lowest and the highest of these, and how many there are. */
 export type NumberedRows = Record<'rows' | 'first' | 'last', number> & { readonly table: string };
 

@@ -74,7 +74,6 @@ const loadColumns = tableColumns(`
   vanished_at time Time since which the row is missing from the input, UTC.
 `);
 
-/** The columns of `row_store` in every database. */
 export const rowColumns = [...keyColumns, ...answerColumns, ...loadColumns];
 
 /** Fields of a unit record before its result. */
