@@ -9,7 +9,8 @@ import type { WarehousesOptions } from './database.js';
 import { duckDbDatabase } from './duckdb/database.js';
 import { createEventStore } from './events/event-store.js';
 import { createExports } from './export/create-exports.js';
-import { createMonitorStore } from './monitors/run-store.js';
+import { createBatchAudit } from './monitors/batch-audit.js';
+import { createMonitorRuns } from './monitors/run-store.js';
 import { postgresDatabase } from './postgres/database.js';
 import { createRowLoads } from './rows/row-loads.js';
 import { createRowMarks } from './rows/row-marks.js';
@@ -54,7 +55,7 @@ export function openWarehouse(address: string, options: WarehousesOptions = {}):
       close: database.close,
     },
     events: createEventStore(database),
-    monitors: createMonitorStore(database),
+    monitors: { audit: createBatchAudit(database), runs: createMonitorRuns(database), close: database.close },
     agentRuns: createAgentRunStore(database),
     batches: createSinkBatches(database),
     publisher: {

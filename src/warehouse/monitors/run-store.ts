@@ -1,10 +1,9 @@
-import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Database } from '../database.js';
 import { textsOf } from '../rows/row-sql.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
-import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
 import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './record-fields.js';
 
@@ -165,8 +164,4 @@ function resultRows(origin: string, monitor: string, run: RawRecord): TableRecor
 function listOf(run: RawRecord): readonly unknown[] {
   const { results: list } = fieldsOf(run.output);
   return Array.isArray(list) ? list : [];
-}
-
-export function createMonitorStore(database: Database): MonitorWarehouse {
-  return { audit: createBatchAudit(database), runs: createMonitorRuns(database), close: database.close };
 }
