@@ -11,8 +11,8 @@ import { fileRates } from '../dist/store/limiter/file-rates.js';
 import { MemoryLimiter } from '../dist/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../dist/store/limiter/queued-limiter.js';
 import { SharedRates } from '../dist/store/limiter/shared-rates.js';
-import { connectStore } from '../dist/store/postgres/open-store.js';
 import { pgRates } from '../dist/store/postgres/pg-rates.js';
+import { connectStore } from '../dist/store/postgres/schema/store-schema.js';
 
 const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);
 const profile = flatProfile(limit);

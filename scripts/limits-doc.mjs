@@ -15,10 +15,10 @@ function time(ms) {
 
 /** Each limit: its part, what it bounds, the module and the constant, its form, and what follows beyond it. */
 const limits = `
-Rows | a row of any input; the request of a row | rows/csv/csv-record#MAX_RECORD | bytes | the input is refused
+Rows | a row of any input; the request of a row | rows/row-reader#MAX_RECORD | bytes | the input is refused
 Rows | a file of CSV or JSON Lines at an address | sources/remote-reader#MOST_COPIED | bytes | the input is refused: download the file, or use Parquet
 Rows | memory of the process that reads an input | sources/reader-messages#MOST_MEMORY | bytes | the input is refused
-Rows | columns of a CSV or of JSON Lines | rows/csv/csv-record#MAX_CELLS | number | the input is refused
+Rows | columns of a CSV or of JSON Lines | rows/row-reader#MAX_CELLS | number | the input is refused
 Rows | rows of a Parquet file of an export, fewer if they are large | warehouse/export/job-rows#ROWS_AT_ONCE | number | the next file begins
 Answers | levels of a JSON answer | api/checks/nesting#MAX_NESTING | number | the deepest part is kept as a text
 Answers | answer of an activity in a history | activities/operations/packed#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer

@@ -1,5 +1,5 @@
-import { type CsvRecord, MAX_CELLS } from './csv/csv-record.js';
 import { CsvError, quoted } from './csv-error.js';
+import { type CsvRecord, MAX_CELLS } from './row-reader.js';
 
 /**
  * Checks the first record as a header; returns its columns. The second column with a name gets a number
@@ -29,7 +29,7 @@ export function readHeader(record: CsvRecord): NamedColumns {
 }
 
 /** Columns with different names. `renamed`: columns that got another name than their own, with positions from 1. */
-export interface NamedColumns {
+interface NamedColumns {
   readonly names: readonly string[];
   readonly renamed: readonly { readonly column: number; readonly name: string }[];
 }

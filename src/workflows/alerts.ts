@@ -2,8 +2,8 @@ import { CancellationScope, proxyActivities } from '@temporalio/workflow';
 import type { NoteAlert } from '../activities/base/alerts.js';
 import type { AllActivities } from '../activities/index.js';
 import type { AlertDelivery } from '../core/alerts/alert.js';
+import { setVersioning } from './shared/policies.js';
 import { publicInput } from './shared/public-input.js';
-import { setVersioning } from './shared/versioning.js';
 
 // The activity decides when its last attempt is, because attempts count only while a worker lives.
 const { sendAlert } = proxyActivities<Pick<AllActivities, 'sendAlert'>>({

@@ -1,11 +1,6 @@
 export { deliverAlert } from './alerts.js';
-export { batchMonitors } from './monitors/batch-monitors.js';
-export { createMonitor } from './monitors/create-monitor.js';
-export { exportMonitorRuns } from './monitors/export-monitor-runs.js';
-export { monitorCall } from './monitors/monitor-call.js';
+export { batchMonitors, createMonitor, exportMonitorRuns, monitorCall } from './monitors.js';
 export { backfillEvents, syncEvents } from './page-walk.js';
 export { enrichCsv, enrichRows, runAgentRows } from './rows/row-workflows.js';
-export { runAgent } from './runs/run-agent.js';
-export { runResearch } from './runs/run-research.js';
-export { syncAgentRuns } from './runs/sync-agent-runs.js';
+export { runAgent, runResearch, syncAgentRuns } from './runs.js';
 export { scheduledJob } from './scheduled-job.js';

@@ -22,22 +22,17 @@ import type {
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import type { Json } from '../../core/text/json.js';
-import { reserve } from '../spend/budget-check.js';
-import { FileCaps } from '../spend/file-caps.js';
-import { SpendSums } from '../spend/spend-sums.js';
-import { Claims } from './claims.js';
-import { fileActivity } from './file-activity.js';
+import { Claims, UnlandedUnits } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
-import { removeFileBodies, searchBodies } from './remove-bodies.js';
 import { Reserve } from './reserve.js';
 import { readSegment, type Segment } from './segment.js';
-import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type DamagedSegment, SegmentStore } from './segment-store.js';
-import { UnitBodies } from './unit-bodies.js';
-import { readHistory } from './unit-history.js';
+import { FileCaps, reserve, SpendSums } from './spend.js';
+import { removeFileBodies, searchBodies, UnitBodies } from './unit-bodies.js';
+import { fileActivity, readHistory } from './unit-history.js';
+import type { SegmentLine, UnitEntry } from './unit-record.js';
 import { bytesOf, toLines, type UnitLine } from './unit-record.js';
-import { UnlandedUnits } from './unlanded-units.js';
 
 /** Number of units in one line. */
 const FORGOTTEN_AT_ONCE = 1000;

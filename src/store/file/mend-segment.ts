@@ -4,8 +4,8 @@ import { crc32 } from 'node:zlib';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { type DamagedStretch, readSegment, type Segment } from './segment.js';
-import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 import type { SegmentEnds } from './segment-writer.js';
+import { encodeLine, type SegmentLine, type UnitEntry } from './unit-record.js';
 
 /** Damage in a file of the journal, and its repair. */
 export interface JournalDamage {

@@ -2,11 +2,10 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { isJobId } from '../../core/rows/job-ids.js';
-import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
-import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type SegmentEnds, SegmentWriter } from './segment-writer.js';
-import type { UnitLine } from './unit-record.js';
+import type { SpendSums } from './spend.js';
+import type { SegmentLine, UnitEntry, UnitLine } from './unit-record.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';

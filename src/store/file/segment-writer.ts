@@ -3,8 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
-import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
-import { LINE_END, type UnitLine } from './unit-record.js';
+import { encodeLine, LINE_END, type SegmentLine, type UnitEntry, type UnitLine } from './unit-record.js';
 
 interface Pending {
   readonly units: readonly UnitLine[];

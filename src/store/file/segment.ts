@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Lost, Started, UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
-import type { Intended, SpendSums } from '../spend/spend-sums.js';
-import { decodeLine, legibleLines, type SegmentLine, type UnitEntry } from './segment-lines.js';
 import type { SegmentEnds } from './segment-writer.js';
+import type { Intended, SpendSums } from './spend.js';
+import { decodeLine, legibleLines, type SegmentLine, type UnitEntry } from './unit-record.js';
 
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 

@@ -3,7 +3,7 @@ import type { Grant, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor, type RateBucket, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
 import { ask, type BucketState, bucketView, late, newBucket, noteRefused } from '../../core/limiter/rate-queue.js';
 import { QueuedLimiter } from './queued-limiter.js';
-import type { Block, RateSource, WantedTurns } from './rate-source.js';
+import type { Block, RateSource, WantedTurns } from './shared-rates.js';
 
 /** Longer than any window of a rate limit, in ms: a window is a second and its margin. */
 export const UNUSED_MS = 10_000;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor } from '../../core/limiter/rate.js';
 import { WaitQueue } from '../../core/processes/wait-queue.js';
-import type { RateSource } from './rate-source.js';
+import type { RateSource } from './shared-rates.js';
 
 /** Lateness in ms above which a start is corrected in the ring. */
 const LATE_MS = 3;

@@ -1,8 +1,7 @@
 import type { Allowed, JobEntry, Owner, WalkEntry } from '../../core/job-entry-schemas.js';
 import { isUnfinished, type JobEntries, type OwnerChange, type OwnerFacts } from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
-import { KeptEntries } from '../process/kept-entries.js';
-import { OwnerLocks } from '../process/owner-locks.js';
+import { KeptEntries, OwnerLocks } from '../process/kept-entries.js';
 
 /** The job entries of a store, for all commands that use the store, from any folder. */
 export class PgJobEntries implements JobEntries {

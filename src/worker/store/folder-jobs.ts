@@ -7,8 +7,7 @@ import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { recordFormat } from '../../store/process/folder-format.js';
-import { KeptEntries } from '../../store/process/kept-entries.js';
-import { OwnerLocks } from '../../store/process/owner-locks.js';
+import { KeptEntries, OwnerLocks } from '../../store/process/kept-entries.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 

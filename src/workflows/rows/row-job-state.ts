@@ -1,3 +1,5 @@
+import { upsertMemo, workflowInfo } from '@temporalio/workflow';
+import type { AllActivities } from '../../activities/index.js';
 import type { OpenedJob } from '../../activities/rows/job.js';
 import type { Spent } from '../../activities/rows/summarize.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
@@ -14,7 +16,9 @@ import { boundTexts, costText, type SliceResult, wantedRows, wantedRowsOf, wante
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
-import { detailsText } from '../shared/details-text.js';
+import { bulkPolicy, detailsText, summarizedActivities } from '../shared/policies.js';
+import { forFirst } from '../shared/public-input.js';
+import { toRanges } from '../shared/range-queue.js';
 import type { WindowedState, WindowedStatus } from '../shared/windowed-job.js';
 
 /** The second pass of a run. */
@@ -118,3 +122,50 @@ export function jobDetails(progress: JobProgress): string {
 /** Whether a value is `none` or an amount of dollars. Any other value must not mean "no cap". */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || toMicros(dollars) !== null;
+
+const { stageInput, openJob } = summarizedActivities(bulkPolicy, {
+  stageInput: 'read and check the input',
+  openJob: 'compare the rows with the warehouse',
+});
+
+/**
+ * Stages the rows if they are not staged, and opens the job in its warehouse. `asked`: returns the effect of the signals so far. `planWith`:
+ * does work that a pause interrupts.
+ */
+export async function planRowJob(
+  input: EnrichCsvInput,
+  asked: () => Settable & Pick<RowJobState, 'paused'>,
+  planWith: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<RowJobState> {
+  const { staged, freshness } = input.staged
+    ? { staged: input.staged, freshness: input.freshness ?? undefined }
+    : await planWith(() => stageRows(input));
+  const { csv = null, publish } = input;
+  const { slices, loaded, ...opened } = await openJob({ staged, csv, freshness, publish });
+  return {
+    version: 1,
+    ...opened,
+    freshness,
+    queue: toRanges(slices),
+    startedAt: workflowInfo().startTime.getTime(),
+    resumedAt: Date.now(),
+    ...asked(),
+    requests: 0,
+    failed: loaded?.failed ?? 0,
+    partial: loaded?.partial ?? [],
+    costMicros: 0,
+    earlierMicros: 0,
+    unknownOutcomes: 0,
+  };
+}
+
+async function stageRows(input: EnrichCsvInput): ReturnType<AllActivities['stageInput']> {
+  // The memo of a scheduled run names its schedule.
+  const { schedule } = workflowInfo().memo ?? {};
+  const isNamed = input.scheduled === true && typeof schedule === 'string';
+  const found = await stageInput({ ...forFirst(input), schedule: isNamed ? schedule : undefined });
+  // A command that stages the rows writes the same memo. A later command compares the memo with its own rows.
+  const { generation, host, limit } = found.staged;
+  upsertMemo({ generation, host: host ?? null, limit: limit ?? null });
+  return found;
+}

@@ -37,12 +37,19 @@ import {
 import { addWarnings } from '../../core/rows/warnings.js';
 import { toMicros } from '../../core/text/money.js';
 import { failureOf, messageOf } from '../shared/failures.js';
-import { bulkPolicy, slicePolicy } from '../shared/policies.js';
+import { bulkPolicy, slicePolicy, summarizedActivities } from '../shared/policies.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
-import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
-import { planRowJob } from './row-job-plan.js';
-import { capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState, type Settable } from './row-job-state.js';
+import {
+  capOf,
+  earlierOf,
+  isBound,
+  jobDetails,
+  planRowJob,
+  progressOf,
+  type RowJobState,
+  type Settable,
+} from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
@@ -67,7 +74,7 @@ export async function rowJob(
 }
 
 /** Continues the job in a new run of its workflow. */
-export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
+type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
 /** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that these runs have. */
 const END_RUNS_MS = 12_000;

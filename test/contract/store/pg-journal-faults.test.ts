@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { connectStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/schema/store-schema.js';
 import { ofFile } from '../../support/of-file.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { begun, intent, keyOf, outcome } from '../../support/store/journal-contract.js';

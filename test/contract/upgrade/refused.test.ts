@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UsageError } from '../../../src/core/errors/coded-error.js';
 import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
-import { connectStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/schema/store-schema.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { folderOfTest } from '../../support/files/folders.js';

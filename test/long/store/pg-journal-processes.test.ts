@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { connectStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/schema/store-schema.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { keyOf } from '../../support/store/journal-contract.js';
 import { processesOf } from '../../support/store/store-processes.js';

@@ -6,8 +6,8 @@ import { flatProfile } from '../../../dist/core/limiter/rate.js';
 import { fileRates } from '../../../dist/store/limiter/file-rates.js';
 import { QueuedLimiter } from '../../../dist/store/limiter/queued-limiter.js';
 import { SharedRates } from '../../../dist/store/limiter/shared-rates.js';
-import { connectStore } from '../../../dist/store/postgres/open-store.js';
 import { pgRates } from '../../../dist/store/postgres/pg-rates.js';
+import { connectStore } from '../../../dist/store/postgres/schema/store-schema.js';
 
 const { url, dir, qps } = JSON.parse(process.argv[2]);
 const store = dir

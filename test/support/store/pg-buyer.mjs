@@ -5,7 +5,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClaimLost } from '../../../dist/core/purchase/journal.js';
 import { PgJournal } from '../../../dist/store/postgres/journal/pg-journal.js';
-import { connectStore } from '../../../dist/store/postgres/open-store.js';
+import { connectStore } from '../../../dist/store/postgres/schema/store-schema.js';
 
 const { url, bill, keys, perRequest, deadAfterMs, at } = JSON.parse(process.argv[2]);
 const postgres = await connectStore(url, { applicationName: 'buyer', patienceMs: 60_000 });

@@ -1,6 +1,6 @@
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { connectStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/schema/store-schema.js';
 import { sharedPostgres } from '../postgres.js';
 
 /** Stores for tests: each is a schema in one database on the run's PostgreSQL. */

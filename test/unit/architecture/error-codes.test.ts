@@ -33,14 +33,14 @@ const internal: Readonly<Record<string, string>> = {
   'core/connections/proxies.ts TypeError': 'the sentence of the caller: settings report it',
   'core/purchase/digest-map.ts RangeError': 'a defect of this program',
   'core/text/exact-json.ts SyntaxError': 'like that of JSON.parse: the reader of the text catches it',
-  'rows/csv/csv-parser.ts Error': 'a defect of this program',
+  'rows/csv-parser.ts Error': 'a defect of this program',
   'rows/template.ts MissingValue': 'MissingValue: the row is loaded as a bad row',
   'store/file/file-journal.ts Error': 'a defect of this program',
   'store/file/unit-bodies.ts Error': 'a defect of this program',
   'store/postgres/journal/pg-journal.ts ClaimLost': 'the claim is repeated',
   'store/postgres/journal/pg-journal.ts Error': 'a defect of this program',
   'store/postgres/pg-stages.ts Error': 'a defect of this program',
-  'store/spend/file-caps.ts Error': 'the reason in the sentence of the caller',
+  'store/file/spend.ts Error': 'the reason in the sentence of the caller',
   'warehouse/events/event-store.ts Error': 'a defect of this program',
   'warehouse/events/load-batch.ts Replaces': 'ends an attempt, which is repeated in another way',
   'warehouse/events/load-pages.ts NotAllNew': 'ends an attempt, which is repeated in another way',
@@ -63,8 +63,8 @@ const internal: Readonly<Record<string, string>> = {
   'worker/config/settings.ts Error': 'the end of the sentence about a setting',
   'worker/config/temporal-setting.ts Error': 'the end of the sentence about a setting',
   'worker/config/variables.ts Error': 'the end of the sentence about a setting',
-  'workflows/monitors/batch-monitors.ts Error': 'refuses an Update; the command reports it with a code',
-  'workflows/runs/run-agent.ts Error': 'the reason of a cleanup, which the workflow reports itself',
+  'workflows/monitors.ts Error': 'refuses an Update; the command reports it with a code',
+  'workflows/runs.ts Error': 'the reason of a cleanup, which the workflow reports itself',
 };
 
 /** The classes that get their code from the place that throws. */

@@ -4,7 +4,7 @@ import { type Grant, type Limiter, type RateCost, takeTurn } from '../../../src/
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
-import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
+import type { Block, RateSource } from '../../../src/store/limiter/shared-rates.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { costMultiple, OverBudget, observedMultiple, reservedMicros } from '../../../src/core/purchase/spend.js';
-import { lostMicros } from '../../../src/store/spend/spend-sums.js';
+import { lostMicros } from '../../../src/store/file/spend.js';
 
 describe('the cost of answers as a multiple of their list price', () => {
   it.each([

@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import type { CsvRecord } from '../../../src/rows/csv/csv-record.js';
-import { CsvRecords } from '../../../src/rows/csv/csv-records.js';
+import { CsvRecords } from '../../../src/rows/csv-records.js';
+import type { CsvRecord } from '../../../src/rows/row-reader.js';
 
 /** Reads a text in pieces of `chunk` characters. */
 function readAll(text: string, delimiter: string | null = null, chunk = text.length): CsvRecord[] {

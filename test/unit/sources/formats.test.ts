@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
 import { CsvError, readSlice, sliceFile, stageRows, type UnitSource } from '../../../src/rows/index.js';
-import { jsonPieces } from '../../../src/rows/json/json-lines.js';
+import { jsonPieces } from '../../../src/rows/json-reader.js';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';

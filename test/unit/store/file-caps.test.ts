@@ -1,7 +1,7 @@
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FileCaps } from '../../../src/store/spend/file-caps.js';
+import { FileCaps } from '../../../src/store/file/spend.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 it('the caps belong to each team, and are read again after another process has set them', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decodeLine, encodeLine, legibleLines, type SegmentLine } from '../../../src/store/file/segment-lines.js';
 import { SegmentStore } from '../../../src/store/file/segment-store.js';
-import type { SpendSums } from '../../../src/store/spend/spend-sums.js';
+import type { SpendSums } from '../../../src/store/file/spend.js';
+import { decodeLine, encodeLine, legibleLines, type SegmentLine } from '../../../src/store/file/unit-record.js';
 
 const intent = {
   t: 'intent',

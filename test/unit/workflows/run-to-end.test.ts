@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunSnapshot, RunStepResult } from '../../../src/core/workflow-result-schemas.js';
-import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
+import { type RunView, runToEnd } from '../../../src/workflows/runs.js';
 
 const MINUTE = 60_000;
 const began = Date.UTC(2026, 0, 1);

@@ -33,18 +33,15 @@ import {
   toLanded,
   unitArgs,
 } from './journal-values.js';
-import { Notifier } from './notifier.js';
-import { createPgForget } from './pg-forget.js';
-import { historyOf } from './pg-history.js';
-import { createPgReport, createPgSpend } from './pg-report.js';
-import { prunableBytes, pruneSegments, totalsOf } from './pg-segments.js';
-import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
+import { createPgForget, prunableBytes, pruneSegments, totalsOf } from './pg-forget.js';
+import { createPgReport, createPgSpend, historyOf } from './pg-history.js';
+import { isUnregistered, Notifier, ProcessHeartbeat } from './process-heartbeat.js';
 
 /** SQLSTATE of the journal's functions: the owner has not claimed the units. */
 const CLAIM_LOST = 'SF002';
 
 /** Arguments of {@link PgJournal.open}. */
-export interface PgJournalOptions {
+interface PgJournalOptions {
   /** The team that pays: its caps apply, and its usage is counted. */
   readonly team: string;
   /** Silence in ms after which this process counts as dead; default 15 s. */

@@ -6,6 +6,7 @@ import {
   condition,
   continueAsNew,
   defineQuery,
+  defineSignal,
   defineUpdate,
   isCancellation,
   setCurrentDetails,
@@ -13,26 +14,46 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { OperationResult } from '../activities/types.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
   batchProblem,
   DEFAULT_BATCH_LIMIT,
   limitOfCall,
-} from '../../core/monitors/monitor-batch.js';
-import { chosenText } from '../../core/monitors/monitor-filter.js';
-import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
-import { backoffMs } from '../../core/purchase/backoff.js';
-import { jobOfWorkflow } from '../../core/rows/job-ids.js';
-import { queryNames } from '../../core/rows/job-names.js';
-import type { BatchMonitorsInput, Decision } from '../../core/workflow-input-schemas.js';
-import type { BatchEffect, BatchPhase, BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
-import { detailsText } from '../shared/details-text.js';
-import { messageOf, toWorkflowFailure } from '../shared/failures.js';
-import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { forFirst, publicInput } from '../shared/public-input.js';
-import { summarizedActivities } from '../shared/summarized-activities.js';
-import { setVersioning } from '../shared/versioning.js';
+} from '../core/monitors/monitor-batch.js';
+import { chosenText, filterProblem } from '../core/monitors/monitor-filter.js';
+import { DEFAULT_MONITOR_WAREHOUSE, monitorSignals, monitorUpdates } from '../core/monitors/monitor-names.js';
+import { backoffMs } from '../core/purchase/backoff.js';
+import { jobOfWorkflow } from '../core/rows/job-ids.js';
+import { queryNames } from '../core/rows/job-names.js';
+import type { Json } from '../core/text/json.js';
+import type {
+  BatchMonitorsInput,
+  CreateMonitorInput,
+  Decision,
+  ExportMonitorRunsInput,
+  MonitorCall,
+} from '../core/workflow-input-schemas.js';
+import type {
+  BatchEffect,
+  BatchPhase,
+  BatchProgress,
+  BatchSummary,
+  CreatedMonitorResult,
+  MadeMonitor,
+  MonitorExport,
+} from '../core/workflow-result-schemas.js';
+import { failureOf, messageOf, toWorkflowFailure } from './shared/failures.js';
+import {
+  bulkPolicy,
+  detailsText,
+  lonePolicy,
+  setVersioning,
+  slicePolicy,
+  summarizedActivities,
+} from './shared/policies.js';
+import { forFirst, publicInput } from './shared/public-input.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
@@ -48,7 +69,7 @@ const { affectMonitors } = summarizedActivities(slicePolicy, {
 });
 
 /** The state of a batch that is kept across continue-as-new. The state has counts, but no ids of monitors. */
-export interface BatchState {
+interface BatchState {
   readonly version: 1;
   readonly progress: BatchProgress;
   /** Consecutive answered calls without a new effect. */
@@ -199,3 +220,127 @@ function batchDetails(progress: BatchProgress): string {
   const counts = plan ? [`${affected} of ${plan.planned} in ${calls} calls`] : [];
   return detailsText(`**${action}** monitors`, progress, [chosenText(progress), ...counts]);
 }
+
+const { makeMonitor } = summarizedActivities(slicePolicy, { makeMonitor: 'create the monitor' });
+const { findMadeMonitors } = summarizedActivities(bulkPolicy, {
+  findMadeMonitors: 'find monitors of lost answers',
+});
+
+/**
+ * Waits before further searches. A call without an answer may still take effect, so its monitor is searched for at once and again after
+ * each wait.
+ */
+const POLL_AFTER = ['2s', '10s'] as const;
+
+/**
+ * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a metadata key and adopted. A monitor is
+ * created again only if the search finds none. See `CreateMonitorInput`. API reference: /monitors.
+ */
+export async function createMonitor(input: CreateMonitorInput, ...extra: []): Promise<CreatedMonitorResult> {
+  const step = { ...publicInput('createMonitor', [input], { extra }), key: workflowInfo().firstExecutionRunId };
+  try {
+    for (let lost = 0; ; lost++) {
+      const one = await made();
+      if (one) {
+        // A lost call may have created another monitor, which must be reported.
+        const all = lost === 0 ? [] : await findMadeMonitors(step);
+        const others = all.map(({ monitor }) => monitor.id).filter((id) => id !== one.monitor.id);
+        return { ...one, adopted: false, others };
+      }
+      const [first, ...others] = await found();
+      if (first) return { ...first, adopted: true, others: others.map((one) => one.monitor.id) };
+    }
+  } catch (error) {
+    throw toWorkflowFailure(error);
+  }
+
+  /** Makes the call. Returns null without an answer, or with an unreadable answer. */
+  async function made(): Promise<MadeMonitor | null> {
+    try {
+      return await makeMonitor(forFirst(step));
+    } catch (error) {
+      const { type } = failureOf(error);
+      if (type !== 'UnknownOutcome' && type !== 'ResponseShape') throw error;
+      return null;
+    }
+  }
+
+  async function found() {
+    for (const wait of [null, ...POLL_AFTER]) {
+      if (wait !== null) await sleep(wait);
+      const all = await findMadeMonitors(step);
+      if (all.length > 0) return all;
+    }
+    return [];
+  }
+}
+
+setVersioning('stays', createMonitor);
+
+const runsChanged = defineSignal(monitorSignals.runsChanged);
+const exportProgress = defineQuery<MonitorExport>(queryNames.progress);
+const { exportMonitors, exportRunSlice } = summarizedActivities(bulkPolicy, {
+  exportMonitors: 'load the monitors',
+  exportRunSlice: 'load new runs and results',
+});
+
+/**
+ * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. The workflow reads the runs of a monitor
+ * from the newest to the last known run. It reads a known run again if that run had not ended. A later export loads only what is new. After a
+ * signal `runsChanged` it reads them once more. Start
+ * the workflow by name with plain JSON, see `ExportMonitorRunsInput`. API reference: /monitors.
+ */
+export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
+  const {
+    filter = {},
+    into = DEFAULT_MONITOR_WAREHOUSE,
+    host,
+    origin,
+    unchecked,
+  } = publicInput('exportMonitorRuns', [input ?? {}], {
+    extra,
+    also: (checked) => filterProblem(checked.filter ?? {}),
+  });
+  let changes = 0;
+  setHandler(runsChanged, () => void changes++);
+  let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
+  setHandler(exportProgress, () => progress);
+  const { firstExecutionRunId } = workflowInfo();
+  const once = async (mark: string) => {
+    const step = { origin, host, into, mark };
+    const { monitors } = await exportMonitors(forFirst({ ...step, filter, unchecked }));
+    progress = { ...progress, monitors };
+    // Each activity takes up to a minute, so even an export of a whole day has a short history.
+    for (let complete = false; !complete; ) {
+      const { complete: isComplete, ...counts } = await exportRunSlice(step);
+      complete = isComplete;
+      progress = { ...progress, ...counts };
+      setCurrentDetails(`${progress.read} of ${monitors} monitors, ${progress.added} new runs`);
+    }
+  };
+  try {
+    for (let seen = -1; seen !== changes; ) {
+      seen = changes;
+      await once(seen === 0 ? firstExecutionRunId : `${firstExecutionRunId}-${seen}`);
+    }
+    return progress;
+  } catch (error) {
+    throw toWorkflowFailure(error);
+  }
+}
+
+setVersioning('stays', exportMonitorRuns);
+
+const { callMonitor } = summarizedActivities(lonePolicy, { callMonitor: 'call the service' });
+
+/** `monitorCall`: executes one operation on a monitor, under the team's rate limit. */
+export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {
+  publicInput('monitorCall', [call], { extra });
+  try {
+    return await callMonitor(forFirst(call));
+  } catch (error) {
+    throw toWorkflowFailure(error);
+  }
+}
+
+setVersioning('stays', monitorCall);

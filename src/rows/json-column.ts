@@ -1,5 +1,5 @@
-import { type ColumnType, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
-import { canonicalExactJson, type ExactJson, numberText, plainText } from '../../core/text/exact-json.js';
+import { type ColumnType, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
+import { canonicalExactJson, type ExactJson, numberText, plainText } from '../core/text/exact-json.js';
 
 const MOST_DIGITS = 38;
 /** Digits that a double holds of every number. */

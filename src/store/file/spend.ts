@@ -1,17 +1,26 @@
+import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { DayUsage } from '../../core/purchase/activity.js';
-import { jobOf } from '../../core/purchase/journal.js';
+import { type Intent, jobOf } from '../../core/purchase/journal.js';
 import {
   ANSWERS_KEPT,
   committed,
   costMultiple,
   FIRST_ANSWERS,
+  FIRST_REQUESTS,
+  OverBudget,
   observedMultiple,
   type PeriodSpend,
   type Price,
   reservedMicros,
+  type SpendCaps,
   type UsageGroup,
   type UsageLine,
 } from '../../core/purchase/spend.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { withLock } from '../../files/process-lock.js';
+import { writeDurably } from '../../files/write-durably.js';
 
 /** Facts of an intended purchase. */
 export interface Intended {
@@ -33,7 +42,7 @@ interface Answered {
 }
 
 /** Sums of some purchases. Amounts in micro-dollars. */
-export interface Amounts {
+interface Amounts {
   requests: number;
   units: number;
   landedMicros: number;
@@ -230,14 +239,14 @@ const DAY_MS = 86_400_000;
 
 export const startOfDay = (at: number): number => at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
 
-export const endOfDay = (at: number): number => startOfDay(at) + DAY_MS;
+const endOfDay = (at: number): number => startOfDay(at) + DAY_MS;
 
-export function startOfMonth(at: number): number {
+function startOfMonth(at: number): number {
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
-export function endOfMonth(at: number): number {
+function endOfMonth(at: number): number {
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
@@ -267,4 +276,119 @@ function found<T>(map: Map<string, T>, key: string, make: () => T): T {
     map.set(key, value);
   }
   return value;
+}
+
+/**
+ * Returns the amount in micro-dollars that a purchase takes from its caps. If the purchase would exceed a cap, returns that cap; if it
+ * would exceed several, returns the cap with the least budget left. Under a cap, a purchase takes the observed cost of such answers if that
+ * cost is higher than its estimate. Any purchase under a cap waits while the first requests of its kind are in flight. `now`: Unix ms.
+ * `isLeftRunning`: whether an open purchase is a run that was left running; its arguments are the id and the segment of the purchase.
+ */
+export function reserve(
+  sums: SpendSums,
+  caps: SpendCaps,
+  team: string,
+  intent: Intent,
+  now: number,
+  isLeftRunning: (id: string, segment: string) => boolean,
+): number | OverBudget {
+  const { cap, estimateMicros, segment, operation, tier = '' } = intent;
+  if (!cap && caps.dayMicros === null && caps.monthMicros === null) return estimateMicros;
+  const asked = { team, segment, operation, tier, at: now };
+  const multiples = sums.multiples(asked);
+  const multiple = observedMultiple(multiples);
+  const micros = reservedMicros(intent, multiple);
+  const isFollowed = (id: string, name: string) => !isLeftRunning(id, name);
+  const unproven =
+    estimateMicros > 0 && multiples.length < FIRST_ANSWERS && sums.inFlight(asked, isFollowed) >= FIRST_REQUESTS;
+  const bounds: OverBudget[] = [];
+  const check = (
+    scope: OverBudget['scope'],
+    limit: number | null,
+    sum: Pick<Amounts, 'landedMicros' | 'openMicros' | 'unknownMicros'>,
+    resetsAt: number | null,
+    isCounted: (one: Intended) => boolean,
+  ) => {
+    if (limit === null) return;
+    const remaining = Math.max(0, limit - committed(sum));
+    const over = micros > remaining;
+    if (!over && !unproven) return;
+    const openMicros = sums.openMicros((id, one) => isCounted(one) && isFollowed(id, one.segment));
+    bounds.push(new OverBudget(scope, limit, remaining, openMicros, resetsAt, { multiple, unproven: !over }));
+  };
+  if (cap) {
+    const job = jobOf(cap.bookPrefix);
+    check('job', cap.limitMicros, sums.job(job), null, (one) => jobOf(one.segment) === job);
+  }
+  const since = (start: number) => (one: Intended) => one.team === team && one.at >= start;
+  check('day', caps.dayMicros, sums.day(team, now), endOfDay(now), since(startOfDay(now)));
+  check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now), since(startOfMonth(now)));
+  return bounds.sort((a, b) => a.remainingMicros - b.remainingMicros)[0] ?? micros;
+}
+
+const LOCK_MS = 10_000;
+const none: SpendCaps = { dayMicros: null, monthMicros: null };
+
+/**
+ * The teams' caps in a small JSON file. Any process of the folder may set caps. The file is checked before each purchase, so a new cap
+ * applies from the next purchase on.
+ */
+export class FileCaps {
+  readonly #path: string;
+  /** The contents of the file when it was last read, and a mark that changes with the file. */
+  #known: { readonly mark: string; readonly caps: Readonly<Record<string, SpendCaps>> } = { mark: '', caps: {} };
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The caps of a team. Throws if the file is damaged, so that no purchase is made without the team's caps. */
+  get(team: string): SpendCaps {
+    return this.#read()[team] ?? none;
+  }
+
+  /** See `Spend.setCaps`. */
+  set(team: string, changes: Partial<SpendCaps>): Promise<SpendCaps> {
+    makeFolder(dirname(this.#path));
+    const write = async () => {
+      const [all, now] = [this.#read(), this.get(team)];
+      const { dayMicros = now.dayMicros, monthMicros = now.monthMicros } = changes;
+      const caps = { dayMicros, monthMicros };
+      await writeDurably(this.#path, `${JSON.stringify({ ...all, [team]: caps }, null, 2)}\n`);
+      return caps;
+    };
+    return withLock(`${this.#path}.lock`, write, { waitMs: LOCK_MS, passing: true });
+  }
+
+  #read(): Readonly<Record<string, SpendCaps>> {
+    const stat = statSync(this.#path, { throwIfNoEntry: false });
+    if (!stat) return {};
+    const mark = `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+    if (mark !== this.#known.mark) this.#known = { mark, caps: this.#parse(readFileSync(this.#path, 'utf8')) };
+    return this.#known.caps;
+  }
+
+  #parse(text: string): Readonly<Record<string, SpendCaps>> {
+    try {
+      const all = JSON.parse(text) as Record<string, Record<keyof SpendCaps, unknown>>;
+      return Object.fromEntries(
+        Object.entries(all).map(([team, { dayMicros, monthMicros }]) => [
+          team,
+          { dayMicros: amount(dayMicros), monthMicros: amount(monthMicros) },
+        ]),
+      );
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new CodedError(
+        'state-damaged',
+        `The file of the team's caps is damaged: ${this.#path} (${why}). Repair it, or remove it and set the caps again with searchflow limits set`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+function amount(value: unknown): number | null {
+  if (value === null || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | null;
+  throw new Error(`${JSON.stringify(value)} is not an amount of micro-dollars`);
 }
