@@ -21,7 +21,7 @@ Rows | memory of the process that reads an input | sources/reader-messages#MOST_
 Rows | columns of a CSV or of JSON Lines | rows/row-reader#MAX_CELLS | number | the input is refused
 Rows | rows of a Parquet file of an export, fewer if they are large | warehouse/export/job-rows#ROWS_AT_ONCE | number | the next file begins
 Answers | levels of a JSON answer | api/checks/nesting#MAX_NESTING | number | the deepest part is kept as a text
-Answers | answer of an activity in a history | activities/operations/packed#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer
+Answers | answer of an activity in a history | activities/operations/landed-answers#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer
 Answers | answers in a row that do not come from the service | activities/call/circuit-breaker#MAX_UNRECOGNIZED | number | the job pauses (\`service\`)
 Answers | time for which the journal keeps loaded bodies (default) | worker/config/settings#KEEP_LANDING_MS | time | the warehouse has the answer; the record of the purchase stays
 Requests | paid requests in flight of a worker | worker/config/settings#MAX_CONCURRENCY | number | a higher setting is refused

@@ -1,6 +1,5 @@
 import { CancellationScope, proxyActivities } from '@temporalio/workflow';
-import type { NoteAlert } from '../activities/base/alerts.js';
-import type { AllActivities } from '../activities/index.js';
+import type { AllActivities, NoteAlert } from '../activities/index.js';
 import type { AlertDelivery } from '../core/alerts/alert.js';
 import { setVersioning } from './shared/policies.js';
 import { publicInput } from './shared/public-input.js';

@@ -5,14 +5,57 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import { type RateCost, takeTurn } from '../../core/limiter/limiter.js';
+import { type Grant, type Limiter, type RateCost, takeTurn } from '../../core/limiter/limiter.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { isApiError, toFailure } from '../call/failure.js';
+import { isApiError, toFailure, waiting } from '../call/failure.js';
 import type { Places } from '../call/places.js';
+import { longWaitFor } from '../purchase/purchase-stats.js';
 import { callHeartbeatMs, cancellation, YIELD_AFTER_MS } from './cancellation.js';
 import type { ActivityDeps } from './deps.js';
-import { ownTurn, waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
+
+/**
+ * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits
+ * instead. The block is checked every second; with `first`, also before the turn is requested. `waits` is called with the reason of a wait:
+ * a block, or a long wait for a turn. While the wait is short, `waits` is called with null.
+ */
+export async function waitForTurn(
+  limiter: Limiter,
+  rateCost: RateCost,
+  options: { readonly signal: AbortSignal; readonly first: boolean; waits(reason: string | null): void },
+): Promise<void> {
+  const long = new AbortController();
+  const begun = { at: Date.now() };
+  let ended = false;
+  const poll = async (): Promise<void> => {
+    const { blockedUntil, blockReason } = await limiter.view();
+    const now = Date.now();
+    const ms = (blockedUntil ?? 0) - now;
+    if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
+    else if (!ended) options.waits(ms > 0 ? (blockReason ?? 'rate limit') : longWaitFor([begun], 'turn', now));
+  };
+  if (options.first) await poll();
+  const timer = setInterval(() => void poll().catch(() => undefined), 1000);
+  try {
+    await takeTurn(limiter, rateCost, AbortSignal.any([options.signal, long.signal]));
+  } finally {
+    ended = true;
+    clearInterval(timer);
+  }
+}
+
+/** Waits for the turn of a single call. Rejects with `Waiting` if the turn is far; the next attempt of the activity keeps its place. */
+export function ownTurn(places: Places, rateCost: RateCost, stop: AbortSignal): Promise<Grant> {
+  const { cancellationSignal, info } = Context.current();
+  const caller = { id: JSON.stringify(thisActivity()), isRetry: info.attempt > 1 };
+  return places.turn(rateCost, caller, stop, () => !cancellationSignal.aborted);
+}
+
+/** Identifies this activity of its namespace; the value is the same in all attempts. */
+export function thisActivity(): readonly (string | null)[] {
+  const { workflowExecution, activityId } = Context.current().info;
+  return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId];
+}
 
 /** Number of attempts in one activity. After these attempts Temporal retries the activity, with longer waits. */
 const MAX_TRIES = 8;

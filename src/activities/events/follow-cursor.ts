@@ -20,7 +20,7 @@ import { backoffMs } from '../../core/purchase/backoff.js';
 import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import { YIELD_AFTER_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
-import { waitForTurn } from '../base/wait-for-turn.js';
+import { waitForTurn } from '../base/free-call.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
 import { isApiError, MAX_MISSHAPEN } from '../call/failure.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
@@ -35,7 +35,7 @@ const TRIES = 4;
 /** Consecutive pagination loops after which a walk fails. After each earlier loop the walk reads the window again, in halves. */
 const MAX_CIRCLES = 3;
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly signal: AbortSignal;
   /** Whether every field of every event is checked. */
   readonly careful: boolean;
@@ -48,7 +48,7 @@ export interface WalkOptions {
   report(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
-export interface Walked {
+interface Walked {
   /** The state of the walk after the last page that was passed to the loader. */
   readonly walked: WalkState;
   /** The parts that replace the window; null if the window is not replaced. `begin`: the state in which the walk of each part begins. */
@@ -195,7 +195,7 @@ interface PageOptions {
  * Requests one page in its turn of the team's rate. Retryable failures are retried here while the wait is short; longer waits are left to
  * Temporal. Rejects with `ApiError` or with the failure of a long wait.
  */
-export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
+async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;
   const rateCost = rateCostOf(listEventsEndpoint, query);
   /** Number of consecutive answers of another server, and of answers of the wrong shape. */

@@ -1,13 +1,16 @@
 import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
-import type { CreateMonitorInput } from '../../core/workflow-input-schemas.js';
+import type { Json } from '../../core/text/json.js';
+import type { CreateMonitorInput, MonitorCall } from '../../core/workflow-input-schemas.js';
 import type { MadeMonitor } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { redactAnswer } from '../call/landing.js';
+import type { CallOptions, OperationResult } from '../operations/buy.js';
 import { createMonitor } from '../operations/create-monitor.js';
+import { createOperationActivities } from '../operations/operations.js';
 import { pagesOf, refusal } from './monitor-list.js';
 
 export interface CreateStep extends CreateMonitorInput {
@@ -80,4 +83,21 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
 
 async function whole({ journal }: ActivityDeps, keys: readonly string[]): Promise<unknown> {
   return [...(await journal.read(keys)).values()][0]?.result;
+}
+
+type Call = (input: MonitorCall['input'], call: CallOptions) => Promise<OperationResult<Json>>;
+
+/** The activity of the workflow `monitorCall`. */
+export function createMonitorCallActivities(deps: ActivityDeps) {
+  // Each operation checks its input against the types of its endpoint before the request is sent.
+  const operations = createOperationActivities(deps) as unknown as {
+    readonly [Name in MonitorCall['operation']]: Call;
+  };
+  return {
+    /** `callMonitor`: makes one operation on a monitor, on a worker of the requested service. */
+    async callMonitor({ operation, input, unchecked, ...meant }: First<MonitorCall>): Promise<OperationResult<Json>> {
+      await onlyForServed(deps, meant);
+      return operations[operation](input, { unchecked });
+    },
+  };
 }

@@ -23,11 +23,10 @@ import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
-import { requestPurchase } from '../rows/request-purchase.js';
-import { type RowRequestFacts, rowKinds, rowRequests } from '../rows/row-requests.js';
+import { type RowRequestFacts, requestPurchase, rowKinds, rowRequests } from '../rows/row-requests.js';
 import { stageOperation } from '../rows/stage-operation.js';
 import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
-import { refuseTooLarge } from './packed.js';
+import { refuseTooLarge } from './landed-answers.js';
 
 const ASK_FOR_LESS = 'It was paid. Ask for less (text.maxCharacters, numResults)';
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */

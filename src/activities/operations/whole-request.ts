@@ -14,15 +14,15 @@ import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import type { CallDeps } from '../base/deps.js';
-import { thisActivity } from '../base/wait-for-turn.js';
+import { thisActivity } from '../base/free-call.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf, redactAnswer } from '../call/landing.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, oneStart } from './buy.js';
-import { packed, refuseTooLarge } from './packed.js';
+import { packed, refuseTooLarge } from './landed-answers.js';
 
 /** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */
-export type Keep = (answer: unknown) => Promise<Json>;
+type Keep = (answer: unknown) => Promise<Json>;
 
 /**
  * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so that

@@ -14,7 +14,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { callWithRetries } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { agentRunKind } from '../runs/run-kinds.js';
+import { agentRunKind } from '../runs/run-follower.js';
 import { type RunPurchaseKind, type RunsWanted, runPurchase } from './run-purchase.js';
 
 /** Field of a run's metadata that holds our tag. */

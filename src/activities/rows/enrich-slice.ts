@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Context, log } from '@temporalio/activity';
+import { CancelledFailure, Context, log } from '@temporalio/activity';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { Serial } from '../../core/processes/serial.js';
 import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
-import { newHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
+import { type EndRunsInput, newHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
 import { signalNames } from '../../core/rows/job-names.js';
 import { buysPages, isLongRunning, sharesAnswers } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, RowLoads } from '../../core/rows/row-warehouse.js';
@@ -14,13 +14,13 @@ import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { holding } from '../base/held.js';
+import { mapConcurrent } from '../call/call-in-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, Control, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
-import { requestPurchase } from './request-purchase.js';
-import { rowRequests } from './row-requests.js';
+import { requestPurchase, rowRequests } from './row-requests.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
 /**
@@ -33,7 +33,7 @@ const WHOLE_REQUESTS_MS = 600_000;
 const USUAL_RUN_SECONDS = 6 * 3600;
 
 /** The units that an activity buys, and what it does with their answers. */
-export interface Piece {
+interface Piece {
   readonly units: readonly Unit[];
   /** Loads the answers, after all units have landed. Returns the number of loaded rows. */
   load(): Promise<{ readonly rows: number }>;
@@ -284,4 +284,62 @@ export function rowPurchase(
     return requestPurchase(deps, requests, slice);
   }
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions, wire });
+}
+
+/** Number of slices that are handled at the same time. Most slices have no run in progress. */
+const WIDTH = 8;
+
+/** The least time in ms to end the runs of a slice. */
+const LEAST_MS = 1500;
+
+/** The ended runs and their cost. */
+interface EndedRuns {
+  readonly runs: number;
+  readonly costMicros: number;
+  /** Number of runs that did not end in time and are left running. */
+  readonly left: number;
+}
+
+/**
+ * `endRuns`: cancels the agent runs in progress for slices of a job and lands their costs. The activity also cancels runs whose start got
+ * no answer. Runs that do not end in time are left to the next run of the job. Runs that another job also requested are not cancelled. Any
+ * number of attempts is safe.
+ */
+export function createEndRuns(deps: ActivityDeps) {
+  return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
+    const { staged: named, slices, freshness, resumedAt, withinMs } = input;
+    const { cancellationSignal, info } = Context.current();
+    const until = Date.now() + withinMs;
+    const sums = { runs: 0, costMicros: 0, left: 0 };
+    const heart = heartbeatFrom(() => sums);
+    const end = async (staged: StagedJob, slice: number): Promise<void> => {
+      // A slice that begins late still gets time to cancel its runs.
+      const control = cancellation({ timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
+      try {
+        await endIn(staged, slice, control);
+      } finally {
+        control.done();
+      }
+    };
+    const endIn = async (staged: StagedJob, slice: number, control: Control): Promise<void> => {
+      const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
+      const segment = sliceSegment(staged.job, staged.generation, slice);
+      const wanted = { segment, owner: randomUUID(), units, freshness, resumedAt };
+      const receipt = await deps.purchase(rowPurchase(deps, staged, { ...wanted, ending: 'cancel' }), control);
+      sums.runs += receipt.requests;
+      sums.costMicros += receipt.costMicros;
+      sums.left += receipt.leftRunning;
+      if (cancellationSignal.aborted) throw new CancelledFailure('stopped before all runs were ended');
+    };
+    try {
+      const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
+      const { staged } = await deps.staged(named);
+      await mapConcurrent(numbers, WIDTH, (slice) => end(staged, slice));
+      return sums;
+    } catch (error) {
+      throw toFailure(error, info.attempt);
+    } finally {
+      heart.stop();
+    }
+  };
 }

@@ -6,6 +6,8 @@ import type { Input, Transport } from '../../api/transport.js';
 import { type AnyEndpoint, type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
+import { SUCCESS } from '../../core/purchase/journal.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
@@ -13,7 +15,7 @@ import { isRowOperation, type RowOperation } from '../../core/rows/row-operation
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import type { Bought, SendAs } from '../purchase/purchase-request.js';
+import type { AnyPurchase, Bought, PurchaseRequest, SendAs, Unit } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
 import { type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { nothingIn } from './empty-answers.js';
@@ -25,7 +27,7 @@ type KeyDeps = Pick<ActivityDeps, 'origin' | 'sha256'>;
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
  * rows share. A forgotten unit has no text, so its request has only the options.
  */
-export type RowRequests = ReturnType<typeof bind>;
+type RowRequests = ReturnType<typeof bind>;
 
 interface RowKind {
   readonly endpoint: AnyEndpoint;
@@ -101,4 +103,41 @@ function bind<I, O>(
       };
     },
   };
+}
+
+/** Returns a purchase request whose units are whole requests. The result of a unit is its answer, byte for byte. */
+export function requestPurchase(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
+  requests: RowRequests,
+  slice: AnyPurchase,
+): PurchaseRequest {
+  const sumOf = (microsOf: RowRequests['listMicros']) => (units: readonly Unit[]) => {
+    const prices = deps.prices();
+    return units.reduce((sum, { unit }) => sum + microsOf(unit, prices), 0);
+  };
+  return {
+    ...slice,
+    operation: requests.name,
+    refused: 'record',
+    rateCost: narrowest(slice.units.map(({ unit }) => requests.rateCost(unit))),
+    unitsPerRequest: 1,
+    timeoutMs: deps.timeoutMs,
+    estimateMicros: sumOf(requests.estimateMicros),
+    listMicros: sumOf(requests.listMicros),
+    tier: ([one]) => (one ? requests.tier(one.unit) : ''),
+    send: async (units, how) => {
+      const [one] = units as readonly [Unit];
+      const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, how);
+      return { ...bought, units: [{ ...one, ...SUCCESS, result, misread }] };
+    },
+  };
+}
+
+/**
+ * Returns the rate cost of rows with different types of search: the cost with the most specific rate class. `search.deep` is more specific
+ * than `search`, because calls of `search.deep` count against both classes.
+ */
+function narrowest(costs: readonly RateCost[]): RateCost {
+  const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;
+  return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);
 }

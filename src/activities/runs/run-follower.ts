@@ -1,4 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
+import { getResearchTaskEndpoint, type ResearchTask } from '../../api/endpoints/research.js';
+import { type AgentRun, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { ApiError, isUnusable } from '../../api/wire/errors.js';
@@ -23,7 +26,7 @@ export interface RunKind<R> {
 }
 
 /** The end of a followed run: its last record, or `null` if the service no longer returns the run. */
-export interface FollowedRun<R> {
+interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
   /** The record byte for byte; absent without a record. */
@@ -223,4 +226,31 @@ export class RunFollower<R> {
 
 function gap(age: number): number {
   return Math.min(MAX_GAP_MS, Math.max(MIN_GAP_MS, age * GAP_OF_AGE));
+}
+
+/** Agent runs. A run with any status except `queued` and `running` has ended. */
+export const agentRunKind: RunKind<AgentRun> = {
+  one: getAgentRunEndpoint,
+  list: listAgentRunsEndpoint,
+  idOf: ({ id }) => id,
+  ended: ({ status }) => isTerminal(status),
+  createdAt: ({ createdAt }) => timeOf(createdAt),
+};
+
+const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
+
+/** Research tasks. */
+export const researchKind: RunKind<ResearchTask> = {
+  one: getResearchTaskEndpoint,
+  // The list is not used for polls of tasks, because a read of the list counts against the rate.
+  list: null,
+  idOf: ({ id }) => id ?? null,
+  // A task without a status has ended if it has a result or an end time.
+  ended: ({ status, data, finishedAt }) => (status ? !researchInProgress.has(status) : Boolean(data ?? finishedAt)),
+  createdAt: ({ createdAt }) => timeOf(createdAt),
+};
+
+function timeOf(time: string | number | null | undefined): number | null {
+  const at = typeof time === 'number' ? time : Date.parse(time ?? '');
+  return Number.isFinite(at) ? at : null;
 }

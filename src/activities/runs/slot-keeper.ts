@@ -1,11 +1,14 @@
 import { fieldOf } from '../../api/checks/field-of.js';
+import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
+import { listResearchTasksEndpoint } from '../../api/endpoints/research.js';
 import { readPage } from '../../core/events/page.js';
 import { type Slots, type SlotsInUse, slotsInUse } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import type { RunSlots } from '../purchase/purchase-request.js';
-import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
+import { agentRunKind, POLL_TIMEOUT_MS, RunFollower, type RunKind, researchKind } from './run-follower.js';
+import { noSlots, RecentRuns, type WorkerRuns } from './runs.js';
 
 /**
  * `READ_MS`: interval in ms at which the list is read while a start waits. `STALE_MS`: age in ms above which a start reads the list again.
@@ -248,4 +251,33 @@ export class RunsInProgress<R> {
     }
     return { inProgress, ended };
   }
+}
+
+interface RunsDeps extends SendDeps {
+  readonly journal: Journal;
+  /** The team's slots for agent runs. */
+  readonly slots: Slots;
+}
+
+export function createRuns(deps: RunsDeps): WorkerRuns {
+  // The service has no slots for research tasks. The owners of tasks are kept, so that no two purchases take the same task.
+  const owners = new Map<string, string>();
+  return {
+    agent: {
+      follower: new RunFollower(deps, agentRunKind),
+      recent: new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint),
+      slots: new SlotKeeper(deps, agentRunKind),
+      claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
+    },
+    research: {
+      follower: new RunFollower(deps, researchKind),
+      recent: new RecentRuns(deps, researchKind, listResearchTasksEndpoint),
+      slots: {
+        ...noSlots,
+        name: async (owner, runId) => void owners.set(owner, runId),
+        free: async (owner) => void owners.delete(owner),
+      },
+      claimed: async (id, key) => [...owners].some(([owner, runId]) => runId === id && owner !== key),
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { holdActivities } from '../../activities/base/interrupts.js';
+import { holdActivities } from '../../activities/base/cancellation.js';
 import { stateOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';

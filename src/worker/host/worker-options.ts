@@ -1,5 +1,5 @@
 import type { InjectedSinks, WorkerDeploymentOptions, WorkerOptions } from '@temporalio/worker';
-import { interruptActivities } from '../../activities/base/interrupts.js';
+import { interruptActivities } from '../../activities/base/cancellation.js';
 import type { WorkflowSinks } from '../../core/rows/job-names.js';
 
 /**

@@ -1,5 +1,4 @@
-import { callWithRetries } from '../../activities/call/call-in-turn.js';
-import { mapConcurrent } from '../../activities/call/map-concurrent.js';
+import { callWithRetries, mapConcurrent } from '../../activities/call/call-in-turn.js';
 import { type KeyUsage, keyUsageEndpoint } from '../../api/endpoints/key-usage.js';
 import { createTransport } from '../../api/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, PurchaseRequest, Receipt } from '../../../src/activities/index.js';
 import { agentKeys, agentPurchase } from '../../../src/activities/rows/agent-purchase.js';
-import { createEndRuns } from '../../../src/activities/rows/end-runs.js';
+import { createEndRuns } from '../../../src/activities/rows/enrich-slice.js';
 import type { AgentRunRequest } from '../../../src/api/schemas/agent-run-schemas.js';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { describe, it, type TestContext, vi } from 'vitest';
-import { RunFollower } from '../../../src/activities/runs/run-follower.js';
-import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
+import { agentRunKind, RunFollower } from '../../../src/activities/runs/run-follower.js';
 import type { AgentRun } from '../../../src/api/schemas/agent-run-schemas.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';

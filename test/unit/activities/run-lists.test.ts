@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
+import { agentRunKind } from '../../../src/activities/runs/run-follower.js';
 import { RecentRuns } from '../../../src/activities/runs/runs.js';
 import { RunsInProgress, SlotKeeper } from '../../../src/activities/runs/slot-keeper.js';
 import { listAgentRunsEndpoint } from '../../../src/api/endpoints/agent-runs.js';

@@ -21,7 +21,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
 /** Classes of errors without a code, by the files that throw them, and why no person reads them as they are. */
 const internal: Readonly<Record<string, string>> = {
   'activities/operations/buy.ts CancelledFailure': 'the cancellation of Temporal',
-  'activities/rows/end-runs.ts CancelledFailure': 'the cancellation of Temporal',
+  'activities/rows/enrich-slice.ts CancelledFailure': 'the cancellation of Temporal',
   'activities/rows/run-purchase.ts Error': 'a defect of this program',
   'api/request.ts TypeError': 'a mistake of a program; commands check their settings before',
   'api/verify-webhook.ts TypeError': 'a mistake of a program: an argument of the wrong type',
