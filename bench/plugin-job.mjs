@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
-import { freePort } from '../dist/worker/temporal-server/free-port.js';
+import { freePort } from '../dist/worker/temporal-server/server-files.js';
 import { sandboxProcess, startScript, watch, workFolder } from './measure.mjs';
 
 /** The server counts some actions a moment later. */

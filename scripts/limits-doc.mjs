@@ -15,13 +15,13 @@ function time(ms) {
 
 /** Each limit: its part, what it bounds, the module and the constant, its form, and what follows beyond it. */
 const limits = `
-Rows | a row of any input; the request of a row | rows/row-reader#MAX_RECORD | bytes | the input is refused
+Rows | a row of any input; the request of a row | rows/header#MAX_RECORD | bytes | the input is refused
 Rows | a file of CSV or JSON Lines at an address | sources/remote-reader#MOST_COPIED | bytes | the input is refused: download the file, or use Parquet
 Rows | memory of the process that reads an input | sources/reader-messages#MOST_MEMORY | bytes | the input is refused
-Rows | columns of a CSV or of JSON Lines | rows/row-reader#MAX_CELLS | number | the input is refused
+Rows | columns of a CSV or of JSON Lines | rows/header#MAX_CELLS | number | the input is refused
 Rows | rows of a Parquet file of an export, fewer if they are large | warehouse/export/job-rows#ROWS_AT_ONCE | number | the next file begins
 Answers | levels of a JSON answer | api/checks/nesting#MAX_NESTING | number | the deepest part is kept as a text
-Answers | answer of an activity in a history | activities/operations/landed-answers#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer
+Answers | answer of an activity in a history | activities/operations/buy#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer
 Answers | answers in a row that do not come from the service | activities/call/circuit-breaker#MAX_UNRECOGNIZED | number | the job pauses (\`service\`)
 Answers | time for which the journal keeps loaded bodies (default) | worker/config/settings#KEEP_LANDING_MS | time | the warehouse has the answer; the record of the purchase stays
 Requests | paid requests in flight of a worker | worker/config/settings#MAX_CONCURRENCY | number | a higher setting is refused
@@ -36,7 +36,7 @@ Events | time that the daily sweep reads again | core/events/walk-window#SWEEP_M
 Monitors | monitors of one batch request | core/choices#MAX_BATCH_LIMIT | number | refused
 Monitors | time for an approval | core/monitors/monitor-batch#APPROVAL_WITHIN_MS | time | the batch ends without a change
 Workers | silence after which a worker counts as dead (default) | store/postgres/journal/process-heartbeat#DEAD_AFTER_MS | time | its claims expire
-Alerts | time for which an alert is tried | worker/alerts/send-alert#ALERT_FOR_MS | time | the workflow of the alert fails
+Alerts | time for which an alert is tried | worker/alerts#ALERT_FOR_MS | time | the workflow of the alert fails
 `;
 const forms = { number, bytes, time, seconds: (value) => time(value * 1000), dollars: (value) => `$${number(value)}` };
 

@@ -17,9 +17,9 @@ export { Places } from './call/places.js';
 export { needsRecord } from './operations/buy.js';
 
 /** The ports of a worker without a record. */
-type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<PurchaseDeps, 'journal'>;
+export type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<PurchaseDeps, 'journal'>;
 
-type Call = (...args: never[]) => Promise<unknown>;
+export type Call = (...args: never[]) => Promise<unknown>;
 
 /** Returns the activities of a worker without a record: Temporal's history keeps the answers. */
 export function createAloneActivities(deps: AloneDeps): Readonly<Record<string, Call>> {

@@ -6,7 +6,7 @@ import { dollars } from '../core/text/money.js';
 import type { AgentRequest, RunAgentOptions } from '../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunSnapshot } from '../core/workflow-result-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../worker/config/runtime-types.js';
-import type { AgentRunHandle } from '../worker/control/agent-control.js';
+import type { AgentRunHandle } from '../worker/control/event-control.js';
 import type { FreeCall } from '../worker/control/free-calls.js';
 import { readAll, refuse } from './flag-values.js';
 import { serviceText } from './progress/plan.js';
@@ -112,7 +112,7 @@ export async function agentRun(
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
-    const { agentRunId, startAgentRun } = await import('../worker/control/agent-control.js');
+    const { agentRunId, startAgentRun } = await import('../worker/control/event-control.js');
     const workflowId = agentRunId(config, request, options);
     const job = jobOfWorkflow(workflowId);
     session.working();
@@ -237,7 +237,7 @@ export async function agentSync(context: Context, flags: Flags<'agent sync'>): P
   const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
   const loads = wish?.timing !== 'never';
   const sync = async (access: WorkflowAccess, { runtime }: Session) => {
-    const { startSync, syncWork } = await import('../worker/control/agent-control.js');
+    const { startSync, syncWork } = await import('../worker/control/event-control.js');
     const { name, work } = syncWork(access, flags.into, context.cwd);
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, { name, work });
     if (!loads) return exitCodes.ok;

@@ -1,7 +1,7 @@
 import type { Output } from '../api/outputs/index.js';
 import { commandLine } from '../core/text/shell-word.js';
 import { UsageError } from '../worker/config/runtime-types.js';
-import { type ForgetWish, noUrl } from '../worker/control/forget-subjects.js';
+import { type ForgetWish, noUrl } from '../worker/control/forget.js';
 import { readAll, refuse, wrong } from './flag-values.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';

@@ -69,7 +69,7 @@ async function reconcileUsage(context: Context, flags: Flags<'usage'>, found: re
   const days = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) => dayText(first + index * DAY_MS));
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
     const journal = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
-    const { readBilledDays } = await import('../worker/team/service-bill.js');
+    const { readBilledDays } = await import('../worker/control/free-calls.js');
     const { terminal } = context;
     let saidRetry = false;
     const onRetry = ({ message }: Error) => {

@@ -1,5 +1,5 @@
 import { CsvError, type Options, parse } from 'csv-parse/sync';
-import { type CsvFormat, MAX_CELLS } from './row-reader.js';
+import { type CsvFormat, MAX_CELLS } from './header.js';
 
 const [LF, CR, QUOTE, NUL] = [10, 13, 34, 0];
 

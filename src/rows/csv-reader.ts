@@ -3,11 +3,12 @@ import { basename } from 'node:path';
 import { TEXT } from '../core/rows/column-type.js';
 import { CsvError } from './csv-error.js';
 import { TextDecoding } from './decode.js';
+import type { CsvRecord } from './header.js';
 import { otherColumns, readHeader, whyOtherColumns } from './header.js';
-import type { CsvRecord, OpenedTable, RowReader, RowRecord } from './row-reader.js';
+import type { OpenedTable, RowReader, RowRecord } from './row-reader.js';
 import { openSource, type RowSource } from './source.js';
 
-interface CsvReaderOptions {
+export interface CsvReaderOptions {
   readonly source: RowSource;
   /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;

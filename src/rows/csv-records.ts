@@ -1,6 +1,6 @@
 import { CsvError, cellPosition } from './csv-error.js';
 import { CsvParser, findMisplacedQuote, type MisplacedQuote, type ReadRecords } from './csv-parser.js';
-import { type CsvFormat, type CsvRecord, MAX_CELLS, MAX_RECORD } from './row-reader.js';
+import { type CsvFormat, type CsvRecord, MAX_CELLS, MAX_RECORD } from './header.js';
 
 const MIB = MAX_RECORD / 1024 / 1024;
 

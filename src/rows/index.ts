@@ -1,10 +1,9 @@
 export { CsvError, InputUnsteady, quoted } from './csv-error.js';
 export { csvFilesReader, csvReader } from './csv-reader.js';
-export { nameColumns, otherColumns, whyOtherColumns } from './header.js';
+export { MAX_RECORD, nameColumns, otherColumns, whyOtherColumns } from './header.js';
 export { doubleText } from './json-column.js';
 export { jsonReader } from './json-reader.js';
 export type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
-export { MAX_RECORD } from './row-reader.js';
 export type { SliceSizes } from './slice-writer.js';
 export { ioError, type RowSource } from './source.js';
 export {

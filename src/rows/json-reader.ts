@@ -2,22 +2,15 @@ import { basename } from 'node:path';
 import { type ExactJson, parseExactJson, plainText } from '../core/text/exact-json.js';
 import { CsvError, InputUnsteady, quoted } from './csv-error.js';
 import { TextDecoding } from './decode.js';
+import { MAX_CELLS, MAX_RECORD } from './header.js';
 import { JsonColumn, jsonCell } from './json-column.js';
-import {
-  MAX_CELLS,
-  MAX_RECORD,
-  type OpenedTable,
-  type RecordPlace,
-  type RowColumn,
-  type RowReader,
-  type RowRecord,
-} from './row-reader.js';
+import type { OpenedTable, RecordPlace, RowColumn, RowReader, RowRecord } from './row-reader.js';
 import { openSource } from './source.js';
 
 /** Rows of a batch. The texts of few rows become garbage before V8 keeps them for long. */
 const BATCH_ROWS = 128;
 
-type Fields = { readonly [name: string]: ExactJson };
+export type Fields = { readonly [name: string]: ExactJson };
 
 /**
  * Returns a reader of files with JSON Lines or a JSON list of objects, plain or gzip, as one table. The files are read twice: columns and types
@@ -154,7 +147,7 @@ function fieldsOf({ text }: JsonPiece): Fields | string {
 }
 
 /** A piece of JSON text, and the line where it begins, from 1. */
-interface JsonPiece {
+export interface JsonPiece {
   readonly line: number;
   readonly text: string;
 }

@@ -73,27 +73,3 @@ export interface RowReader {
   /** Opens the table and reads its columns. Throws `CsvError`, one sentence, if there is no table. A stream can be opened once. */
   open(signal?: AbortSignal): Promise<OpenedTable>;
 }
-
-/** Maximum number of bytes of a record, of its cells as JSON, and of its request. A record above this size is refused. */
-export const MAX_RECORD = 4 * 1024 * 1024;
-/** Maximum number of cells of a record. */
-export const MAX_CELLS = 10_000;
-
-/** How a file separates its cells and lines. The line end LF also stands for CRLF. */
-export interface CsvFormat {
-  readonly delimiter: string;
-  readonly lineEnd: '\n' | '\r';
-}
-
-export interface CsvRecord extends RowRecord {
-  readonly cells: string[];
-  /**
-   * A problem with the quotes or the number of cells of the record, with the column of the problem. A record with a problem has one cell:
-   * the text of its first line.
-   */
-  readonly problem: {
-    readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
-    readonly column: number;
-    readonly message: string;
-  } | null;
-}

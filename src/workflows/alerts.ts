@@ -1,8 +1,8 @@
 import { CancellationScope, proxyActivities } from '@temporalio/workflow';
 import type { AllActivities, NoteAlert } from '../activities/index.js';
 import type { AlertDelivery } from '../core/alerts/alert.js';
-import { setVersioning } from './shared/policies.js';
 import { publicInput } from './shared/public-input.js';
+import { setVersioning } from './shared/versioning.js';
 
 // The activity decides when its last attempt is, because attempts count only while a worker lives.
 const { sendAlert } = proxyActivities<Pick<AllActivities, 'sendAlert'>>({

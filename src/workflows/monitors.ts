@@ -44,16 +44,10 @@ import type {
   MadeMonitor,
   MonitorExport,
 } from '../core/workflow-result-schemas.js';
-import { failureOf, messageOf, toWorkflowFailure } from './shared/failures.js';
-import {
-  bulkPolicy,
-  detailsText,
-  lonePolicy,
-  setVersioning,
-  slicePolicy,
-  summarizedActivities,
-} from './shared/policies.js';
+import { detailsText, failureOf, messageOf, toWorkflowFailure } from './shared/failures.js';
+import { bulkPolicy, lonePolicy, slicePolicy } from './shared/policies.js';
 import { forFirst, publicInput } from './shared/public-input.js';
+import { setVersioning, summarizedActivities } from './shared/versioning.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
@@ -69,7 +63,7 @@ const { affectMonitors } = summarizedActivities(slicePolicy, {
 });
 
 /** The state of a batch that is kept across continue-as-new. The state has counts, but no ids of monitors. */
-interface BatchState {
+export interface BatchState {
   readonly version: 1;
   readonly progress: BatchProgress;
   /** Consecutive answered calls without a new effect. */

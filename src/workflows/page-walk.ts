@@ -13,9 +13,11 @@ import type { PauseReason } from '../core/rows/job-names.js';
 import { type Pause, sentenceOf } from '../core/rows/pause.js';
 import type { BackfillEventsInput, SyncEventsInput } from '../core/workflow-input-schemas.js';
 import type { WalkCounts, WalkProgress, WalkSummary } from '../core/workflow-result-schemas.js';
-import { bulkPolicy, detailsText, setVersioning, slicePolicy, summarizedActivities } from './shared/policies.js';
+import { detailsText } from './shared/failures.js';
+import { bulkPolicy, slicePolicy } from './shared/policies.js';
 import { forFirst, publicInput } from './shared/public-input.js';
 import { RangeQueue, toRanges } from './shared/range-queue.js';
+import { setVersioning, summarizedActivities } from './shared/versioning.js';
 import { WindowedJob, type WindowedState, type WindowedStatus } from './shared/windowed-job.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;

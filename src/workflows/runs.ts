@@ -25,8 +25,9 @@ import type {
   RunStepResult,
 } from '../core/workflow-result-schemas.js';
 import { failureOf, toWorkflowFailure } from './shared/failures.js';
-import { bulkPolicy, setVersioning, slicePolicy, summarizedActivities } from './shared/policies.js';
+import { bulkPolicy, slicePolicy } from './shared/policies.js';
 import { forFirst, publicInput } from './shared/public-input.js';
+import { setVersioning, summarizedActivities } from './shared/versioning.js';
 
 const syncProgress = defineQuery<AgentRunSync>(queryNames.progress);
 const { syncRunSlice } = summarizedActivities(bulkPolicy, { syncRunSlice: 'load new and unfinished agent runs' });

@@ -12,9 +12,9 @@ import { staticSummary } from '../core/text/static-summary.js';
 import type { ScheduledJobInput } from '../core/workflow-input-schemas.js';
 import type { ScheduledOutcome } from '../core/workflow-result-schemas.js';
 import { reportState } from './alerts.js';
-import { failureOf, toWorkflowFailure } from './shared/failures.js';
-import { detailsText, setVersioning } from './shared/policies.js';
+import { detailsText, failureOf, toWorkflowFailure } from './shared/failures.js';
 import { childMemo, publicInput } from './shared/public-input.js';
+import { setVersioning } from './shared/versioning.js';
 
 const kinds = {
   enrichCsv: 'rows',

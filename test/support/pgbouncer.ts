@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/worker/temporal-server/free-port.js';
+import { freePort } from '../../src/worker/temporal-server/server-files.js';
 import type { PostgresServer } from './postgres-server.mjs';
 
 /** Whether this machine has PgBouncer, which most systems install separately from PostgreSQL. */

@@ -35,7 +35,7 @@ const TRIES = 4;
 /** Consecutive pagination loops after which a walk fails. After each earlier loop the walk reads the window again, in halves. */
 const MAX_CIRCLES = 3;
 
-interface WalkOptions {
+export interface WalkOptions {
   readonly signal: AbortSignal;
   /** Whether every field of every event is checked. */
   readonly careful: boolean;
@@ -48,7 +48,7 @@ interface WalkOptions {
   report(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
-interface Walked {
+export interface Walked {
   /** The state of the walk after the last page that was passed to the loader. */
   readonly walked: WalkState;
   /** The parts that replace the window; null if the window is not replaced. `begin`: the state in which the walk of each part begins. */

@@ -27,7 +27,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { mapConcurrent } from '../call/call-in-turn.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
 import { buyWhole } from '../operations/whole-request.js';
 import { listStates, readState, refusal, setStatus } from './monitor-list.js';

@@ -85,7 +85,7 @@ async function whole({ journal }: ActivityDeps, keys: readonly string[]): Promis
   return [...(await journal.read(keys)).values()][0]?.result;
 }
 
-type Call = (input: MonitorCall['input'], call: CallOptions) => Promise<OperationResult<Json>>;
+export type Call = (input: MonitorCall['input'], call: CallOptions) => Promise<OperationResult<Json>>;
 
 /** The activity of the workflow `monitorCall`. */
 export function createMonitorCallActivities(deps: ActivityDeps) {

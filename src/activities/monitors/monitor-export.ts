@@ -8,12 +8,12 @@ import type { ActivityDeps } from '../base/deps.js';
 import { isGone, sendUnlessGone } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { mapConcurrent } from '../call/call-in-turn.js';
 import { redactAnswer } from '../call/landing.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import { pagesOf } from './monitor-list.js';
 
 /** Input of each activity of an export. */
-interface ExportStep {
+export interface ExportStep {
   /** Base URL of the service, or `sandbox`. */
   readonly origin?: string;
   readonly into: string;
@@ -22,7 +22,7 @@ interface ExportStep {
 }
 
 /** Counts of an export at the end of a slice. */
-type ExportSlice = ExportCounts & { readonly complete: boolean };
+export type ExportSlice = ExportCounts & { readonly complete: boolean };
 
 /** Number of monitors whose runs are read at the same time. */
 const WIDTH = 5;

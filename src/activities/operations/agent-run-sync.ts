@@ -12,10 +12,10 @@ import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries, sendUnlessGone } from '../base/free-call.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { mapConcurrent } from '../call/call-in-turn.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 
 /** Input of each slice of a sync. */
-interface SyncRunsStep {
+export interface SyncRunsStep {
   /** Base URL of the service, or `sandbox`. */
   readonly origin?: string;
   readonly into: string;

@@ -6,8 +6,16 @@ import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, needsRecord, type OperationResult } from './buy.js';
-import { packed, refuseTooLarge } from './landed-answers.js';
+import {
+  buyNow,
+  type CallOptions,
+  failUnlessSuccess,
+  lonePurchase,
+  needsRecord,
+  type OperationResult,
+  packed,
+  refuseTooLarge,
+} from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
 interface Status {

@@ -25,8 +25,7 @@ import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-re
 import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
 import { type RowRequestFacts, requestPurchase, rowKinds, rowRequests } from '../rows/row-requests.js';
 import { stageOperation } from '../rows/stage-operation.js';
-import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
-import { refuseTooLarge } from './landed-answers.js';
+import { buyNow, lonePurchase, type Paid, payerOf, refuseTooLarge, shares } from './buy.js';
 
 const ASK_FOR_LESS = 'It was paid. Ask for less (text.maxCharacters, numResults)';
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
@@ -181,7 +180,7 @@ function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: AnyPurchase)
   return contentsPurchase(deps, { ...wanted, ...how, unitsPerRequest: URLS_PER_REQUEST });
 }
 
-interface Bought extends Paid {
+export interface Bought extends Paid {
   readonly records: readonly UnitRecord[];
   readonly stopped: RowError | null;
 }

@@ -23,8 +23,7 @@ import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { runTag } from '../rows/agent-purchase.js';
 import { type RunPurchaseKind, runPurchase } from '../rows/run-purchase.js';
 import { researchKind } from '../runs/run-follower.js';
-import { buyRecords, failUnlessSuccess, lonePurchase, startTags } from './buy.js';
-import { MAX_INLINE_BYTES } from './landed-answers.js';
+import { buyRecords, failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES, startTags } from './buy.js';
 import { checkRequest } from './whole-request.js';
 
 /** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
@@ -65,7 +64,7 @@ export function snapshotOf({ id, status, costDollars }: AgentRun | ResearchTask,
 }
 
 /** How long one activity follows a long-running purchase. */
-interface LongRunningSlice {
+export interface LongRunningSlice {
   readonly sliceMs: number | undefined;
   /** The age of the run at which the activity ends, in ms. */
   readonly untilAgeMs?: number | undefined;
@@ -146,7 +145,7 @@ const kind: RunPurchaseKind<ResearchTaskRequest, ResearchTask> = {
   },
 };
 
-type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
+export type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
 
 /** The activity of the workflow `runResearch`. */
 export function createResearchRunActivities(deps: ActivityDeps) {

@@ -19,16 +19,23 @@ import { agentKind } from '../rows/agent-purchase.js';
 import { runPurchase } from '../rows/run-purchase.js';
 import { agentRunKind, RunFollower } from '../runs/run-follower.js';
 import { noSlots, RecentRuns } from '../runs/runs.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, oneStart } from './buy.js';
+import {
+  buyNow,
+  type CallOptions,
+  failUnlessSuccess,
+  lonePurchase,
+  type OperationResult,
+  oneStart,
+  packed,
+} from './buy.js';
 import { createMonitor } from './create-monitor.js';
-import { packed } from './landed-answers.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
-type Fields = { readonly [field: string]: Json };
+export type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
 
 /** The activity of an operation; one call is one attempt. A paid answer is bought once, in any number of attempts. */
-type Call<E> =
+export type Call<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, call?: CallOptions) => Promise<OperationResult<O>> : never;
 
 /** `getContents` has an activity of its own, because its units are single URLs, which other requests may share. */

@@ -18,11 +18,19 @@ import { thisActivity } from '../base/free-call.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf, redactAnswer } from '../call/landing.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, oneStart } from './buy.js';
-import { packed, refuseTooLarge } from './landed-answers.js';
+import {
+  buyNow,
+  type CallOptions,
+  failUnlessSuccess,
+  lonePurchase,
+  type OperationResult,
+  oneStart,
+  packed,
+  refuseTooLarge,
+} from './buy.js';
 
 /** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */
-type Keep = (answer: unknown) => Promise<Json>;
+export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
  * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so that

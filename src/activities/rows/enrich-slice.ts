@@ -14,8 +14,8 @@ import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { holding } from '../base/held.js';
-import { mapConcurrent } from '../call/call-in-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import type { AnyPurchase, Control, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
@@ -33,7 +33,7 @@ const WHOLE_REQUESTS_MS = 600_000;
 const USUAL_RUN_SECONDS = 6 * 3600;
 
 /** The units that an activity buys, and what it does with their answers. */
-interface Piece {
+export interface Piece {
   readonly units: readonly Unit[];
   /** Loads the answers, after all units have landed. Returns the number of loaded rows. */
   load(): Promise<{ readonly rows: number }>;
@@ -292,8 +292,7 @@ const WIDTH = 8;
 /** The least time in ms to end the runs of a slice. */
 const LEAST_MS = 1500;
 
-/** The ended runs and their cost. */
-interface EndedRuns {
+export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;
   /** Number of runs that did not end in time and are left running. */

@@ -27,7 +27,7 @@ type KeyDeps = Pick<ActivityDeps, 'origin' | 'sha256'>;
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
  * rows share. A forgotten unit has no text, so its request has only the options.
  */
-type RowRequests = ReturnType<typeof bind>;
+export type RowRequests = ReturnType<typeof bind>;
 
 interface RowKind {
   readonly endpoint: AnyEndpoint;

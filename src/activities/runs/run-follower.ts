@@ -26,7 +26,7 @@ export interface RunKind<R> {
 }
 
 /** The end of a followed run: its last record, or `null` if the service no longer returns the run. */
-interface FollowedRun<R> {
+export interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
   /** The record byte for byte; absent without a record. */
@@ -239,7 +239,6 @@ export const agentRunKind: RunKind<AgentRun> = {
 
 const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks. */
 export const researchKind: RunKind<ResearchTask> = {
   one: getResearchTaskEndpoint,
   // The list is not used for polls of tasks, because a read of the list counts against the rate.

@@ -253,7 +253,7 @@ export class RunsInProgress<R> {
   }
 }
 
-interface RunsDeps extends SendDeps {
+export interface RunsDeps extends SendDeps {
   readonly journal: Journal;
   /** The team's slots for agent runs. */
   readonly slots: Slots;

@@ -1,6 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
+import type { Finding } from '../../worker/doctor/databases.js';
 import { examine } from '../../worker/doctor/examine.js';
-import type { Finding } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes, signalExitCodes } from '../shared/command.js';
 import { lines, printableLines, some } from '../text.js';
 

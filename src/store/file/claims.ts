@@ -2,7 +2,6 @@ import { WaitQueue } from '../../core/processes/wait-queue.js';
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { Segment } from './segment.js';
 
-/** The intent of a purchase. */
 interface IntentRef {
   readonly segment: Segment;
   readonly id: string;

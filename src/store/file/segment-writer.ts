@@ -5,7 +5,7 @@ import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, LINE_END, type SegmentLine, type UnitEntry, type UnitLine } from './unit-record.js';
 
-interface Pending {
+export interface Pending {
   readonly units: readonly UnitLine[];
   readonly line: (entries: readonly UnitEntry[]) => SegmentLine;
   readonly resolve: (line: SegmentLine) => void;

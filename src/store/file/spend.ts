@@ -35,14 +35,14 @@ export interface Intended {
 }
 
 /** Facts of an answer; `charged`: the number of its `units` that succeeded. */
-interface Answered {
+export interface Answered {
   readonly costMicros: number;
   readonly units: number;
   readonly charged: number;
 }
 
 /** Sums of some purchases. Amounts in micro-dollars. */
-interface Amounts {
+export interface Amounts {
   requests: number;
   units: number;
   landedMicros: number;
@@ -52,7 +52,7 @@ interface Amounts {
 }
 
 /** Sums of a team for one job, operation and day. All usage is made from these sums. */
-interface Cell extends Amounts {
+export interface Cell extends Amounts {
   readonly team: string;
   readonly job: string;
   readonly operation: string;

@@ -144,7 +144,7 @@ async function* linesOf(path: string): AsyncGenerator<{ readonly line: Buffer; r
   if (line.length > 0) yield { line, offset };
 }
 
-type Found = readonly [key: string, entry: IndexEntry];
+export type Found = readonly [key: string, entry: IndexEntry];
 
 /** Reads the bodies of landed units from the unit files of their segments. Rejects with `BodiesGone` if a body is damaged or missing. */
 export class UnitBodies {

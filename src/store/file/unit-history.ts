@@ -7,7 +7,7 @@ import { readSegment, type Segment } from './segment.js';
 import type { SegmentStore } from './segment-store.js';
 import type { SegmentLine } from './unit-record.js';
 
-type Intent = Extract<SegmentLine, { t: 'intent' }>;
+export type Intent = Extract<SegmentLine, { t: 'intent' }>;
 type Ended = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
 
 /** The segments of a journal. `read` passes the lines of a segment to `each`, in their order. */

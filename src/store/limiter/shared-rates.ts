@@ -14,7 +14,7 @@ import {
 } from '../../core/limiter/rate-queue.js';
 
 /** A granted start, by this process's clock (`performance.now()`) and by the clock of the rate source. */
-type GrantedStart = Pick<Grant, 'startAt' | 'reservedAt'>;
+export type GrantedStart = Pick<Grant, 'startAt' | 'reservedAt'>;
 
 /** Request of a queue of waiting calls; see `ask` in `core/limiter/rate-queue`. */
 export interface WantedTurns {
@@ -26,7 +26,6 @@ export interface WantedTurns {
   readonly queued: number;
 }
 
-/** A block of the team. */
 export interface Block {
   /** The beginning and the end of the block, in this process's clock. */
   readonly since: number;

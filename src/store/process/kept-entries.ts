@@ -115,7 +115,6 @@ export class OwnerLocks {
     return isLocked(this.#path(id));
   }
 
-  /** Removes the lock of a dead owner. */
   forget({ id }: Owner): void {
     rmSync(this.#path(id), { force: true });
   }

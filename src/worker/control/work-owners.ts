@@ -9,7 +9,7 @@ import type { OwnerChange, OwnerFacts, Work } from '../../core/rows/job-entries.
 import { signalNames, workflowNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, nextText, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
-import { openAlerts } from '../alerts/alerts.js';
+import { openAlerts } from '../alerts.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { afterCommand, noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';

@@ -15,7 +15,7 @@ import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
 import { queryNames } from '../../core/rows/job-names.js';
 import { JOB_CANCELLED, type Said, STOPPED } from '../../core/rows/pause.js';
-import { openAlerts } from '../alerts/alerts.js';
+import { openAlerts } from '../alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
@@ -162,7 +162,7 @@ const ends: Readonly<Record<string, { readonly failure: string; readonly message
   TIMED_OUT: { failure: 'TimedOut', message: 'its workflow has timed out in Temporal' },
 };
 
-interface Parts {
+export interface Parts {
   readonly store: Pick<Store, 'entries'>;
   readonly config: Pick<RuntimeConfig, 'alerts' | 'origin' | 'taskQueue' | 'say'>;
 }

@@ -11,16 +11,14 @@ import { errorFixes } from '../../core/errors/registry.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { inPackage } from '../../files/package-root.js';
 import { nearestThere } from '../../warehouse/index.js';
-import { type ConfigSources, type Mistake, readSettings } from '../config/config.js';
+import { type ConfigSources, type Mistake, readSettings, whyForeign, whyNoStateFolder } from '../config/config.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { whyForeign, whyNoStateFolder } from '../config/state-folder.js';
-import { bareEnvironment } from '../temporal-server/bare-environment.js';
-import { checkDatabases } from './databases.js';
-import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
+import { bareEnvironment } from '../temporal-server/server-files.js';
+import { bad, badBy, checkDatabases, clockFinding, type Finding, fine, messageOf, type Setup } from './databases.js';
 import { checkTemporal } from './temporal.js';
 
-type Check = (setup: Setup) => Promise<readonly Finding[]>;
+export type Check = (setup: Setup) => Promise<readonly Finding[]>;
 
 /** Longest time of a check. Each wait of a check is shorter, so that its own message is reported. */
 const CHECK_MS = 20_000;

@@ -5,13 +5,13 @@ import { networkReason } from '../../core/connections/connect-problem.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { isAlive, processIsStopped } from '../../files/process-identity.js';
 import { probe } from '../config/probe.js';
-import { keyFileOf } from '../data-converter/encryption-key.js';
+import { keyFileOf } from '../data-converter/data-converter.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
-import { SEPARATE_RECORDS, workerOn } from '../team/pollers.js';
-import { recordId } from '../team/team.js';
+import { recordId } from '../store/team.js';
 import { findTemporalBinary, hasTemporalFile, NOT_INSTALLED, waysOut } from '../temporal-server/binary.js';
+import { SEPARATE_RECORDS, workerOn } from '../temporal-server/pollers.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
-import { bad, badBy, type Finding, fine, type Setup } from './finding.js';
+import { bad, badBy, type Finding, fine, type Setup } from './databases.js';
 
 const CONNECT_MS = 4000;
 /** Longest wait for an answer of a server that accepts connections. */

@@ -11,7 +11,7 @@ import { FileSecrets } from '../../store/process/file-secrets.js';
 import { callSettings, rateProfileOf } from '../config/derived-settings.js';
 import type { Values } from '../config/settings.js';
 import { sha256 } from '../config/sha256.js';
-import type { Pollers } from '../team/pollers.js';
+import type { Pollers } from '../temporal-server/pollers.js';
 
 /** The activities of a worker, and how they are closed. */
 export interface OpenedParts {

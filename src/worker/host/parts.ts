@@ -26,9 +26,7 @@ import { isJobId, jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
-import { openAlerts } from '../alerts/alerts.js';
-import { watchCaps } from '../alerts/cap-watch.js';
-import { createSendAlert } from '../alerts/send-alert.js';
+import { createSendAlert, openAlerts, watchCaps } from '../alerts.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type Log, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -39,21 +37,24 @@ import { askedOf, forgetEarlierStages, stageEnrichment, stagingIn } from '../sta
 import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
+import { teamOf } from '../store/team.js';
 import { openWarehouses } from '../store/warehouses.js';
-import { standHere } from '../team/standing-worker.js';
-import { teamOf } from '../team/team.js';
+import { standHere } from '../temporal-server/pollers.js';
 import {
   type ActivityIds,
   countsOf,
   failedRequest,
   failureType,
+  gaugeBudget,
+  gaugeStore,
+  gaugeTemporal,
   metered,
+  meteredEvents,
   type Observer,
   observedActivities,
   observedTransport,
   requestMetrics,
 } from './metrics.js';
-import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 
 /**
  * Logs the end of each activity with the ids of its job, slice or window, workflow and activity, and each request with the id that the

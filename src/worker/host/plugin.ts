@@ -1,4 +1,7 @@
+import { realpathSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { needsRecord } from '../../activities/alone.js';
@@ -6,13 +9,14 @@ import type { AllActivities } from '../../activities/index.js';
 import type { Activities } from '../../activities/types.js';
 import { operationTable } from '../../api/operations.js';
 import { UsageError } from '../../core/errors/coded-error.js';
+import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { Values } from '../config/settings.js';
 import { deploymentOf } from '../config/temporal-setting.js';
-import { identityOf, recordId } from '../team/team.js';
+import { identityOf, recordId } from '../store/team.js';
 import { type AloneConfig, aloneConfig, type OpenedParts, openAlone } from './alone.js';
-import { hiddenWorkflows } from './hidden-workflows.js';
 import { hasRecord, readOptions, type SearchflowPluginOptions } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-options.js';
 
@@ -239,4 +243,61 @@ function forwarded(
       return (activity as (...args: never[]) => Promise<unknown>)(...args);
     };
   return Object.fromEntries(names.map((name) => [name, call(name)]));
+}
+
+/** The part of webpack's interface that is used here. */
+interface Module {
+  readonly resource?: string;
+  readonly buildMeta?: { readonly exportsType?: string };
+  readonly dependencies: readonly { readonly request?: string }[];
+}
+interface ExportInfo {
+  readonly provided?: boolean | null;
+  getTarget(graph: unknown): { readonly module: Module } | undefined;
+}
+interface Compilation {
+  readonly modules: Iterable<Module>;
+  readonly moduleGraph: {
+    getModule(dependency: unknown): Module | null;
+    getExportInfo(module: Module, name: string): ExportInfo;
+  };
+}
+interface Compiler {
+  readonly hooks: { readonly done: { tap(name: string, done: (stats: { compilation: Compilation }) => void): void } };
+}
+
+const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
+
+/**
+ * Webpack plugin that warns if a workflows file with alerts does not export the workflow that delivers them, or exports a workflow of its own under one of their
+ * names: such an export silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at
+ * run time.
+ */
+function hiddenWorkflows(workflowsPath: string, hasAlerts: boolean, warn: (sentence: string) => void) {
+  const check = ({ modules, moduleGraph }: Compilation): void => {
+    const uses = [...modules].flatMap(({ dependencies }) => dependencies);
+    const entry = uses.find(({ request }) => request === workflowsPath);
+    const module = entry && moduleGraph.getModule(entry);
+    if (module?.buildMeta?.exportsType !== 'namespace') return;
+    const ours = join(dirname(realpathSync(fileURLToPath(new URL('../../workflows/index.js', import.meta.url)))), sep);
+    const hidden = names.filter((name) => {
+      const info = moduleGraph.getExportInfo(module, name);
+      const from = info.getTarget(moduleGraph)?.module.resource ?? module.resource ?? '';
+      return info.provided === true && !from.startsWith(ours);
+    });
+    if (hidden.length > 0) {
+      warn(
+        `${workflowsPath} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
+      );
+    }
+    const { deliverAlert } = workflowNames;
+    if (hasAlerts && moduleGraph.getExportInfo(module, deliverAlert).provided === false)
+      warn(
+        `${workflowsPath} does not export ${deliverAlert}, which delivers alerts. Add this line:\nexport { ${deliverAlert} } from 'searchflow/workflows';`,
+      );
+  };
+  return {
+    apply: (compiler: object) =>
+      (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => check(compilation)),
+  };
 }

@@ -13,8 +13,8 @@ import type { Values } from '../config/settings.js';
 import { WorkOwners } from '../control/work-owners.js';
 import { forClient } from '../data-converter/data-converter.js';
 import type { Store } from '../store/store.js';
-import { Pollers } from '../team/pollers.js';
-import { identityOf, otherLimitsText, recordId } from '../team/team.js';
+import { identityOf, otherLimitsText, recordId } from '../store/team.js';
+import { Pollers } from '../temporal-server/pollers.js';
 import type { AloneConfig, OpenedParts } from './alone.js';
 import { openParts, type Parts } from './parts.js';
 

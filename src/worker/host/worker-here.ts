@@ -19,13 +19,12 @@ import { dataConverterOf } from '../data-converter/data-converter.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
-import { Pollers } from '../team/pollers.js';
-import { standHere } from '../team/standing-worker.js';
-import { identityOf, otherLimitsText, recordId } from '../team/team.js';
+import { identityOf, otherLimitsText, recordId } from '../store/team.js';
+import { Pollers, standHere } from '../temporal-server/pollers.js';
 import type { ServerAccess } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
-import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
-import type { RunningWorker } from './worker-host.js';
+import type * as WorkerHost from './worker-host.js';
+import type { RunningWorker, StatusServer } from './worker-host.js';
 
 /** A command runs the worker for its own work, until it ends; a worker (`worker`, `dev`) stands on its own. */
 export type Role = 'command' | 'worker';
@@ -130,16 +129,15 @@ export class WorkerHere {
     if (this.#role === 'worker' && !this.#store.shared) this.#standing = standHere(this.#config);
     // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
     await this.#server.awaitAnswer();
-    const { exporterPort, installRuntime } = await import('./install-runtime.js');
-    if (this.#config.metricsAddress) this.#status = await this.#serveStatus(this.#config.metricsAddress, exporterPort);
-    await installRuntime(this.#config);
+    const host = await import('./worker-host.js');
+    if (this.#config.metricsAddress) this.#status = await this.#serveStatus(this.#config.metricsAddress, host);
+    await host.installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
     // A database that cannot be reached would delay the start for minutes, so only files are awaited.
     this.#pruneInBackground((staged) => this.#store.shared || warehouseFile(staged.into) === null);
     if (!this.#store.shared)
       await pruneJournal(this.#config, this.#store, (staged) => warehouseFile(staged.into) !== null);
-    const { createWorker, runWorker } = await import('./worker-host.js');
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
     const pollers = new Pollers(this.#config);
@@ -161,7 +159,7 @@ export class WorkerHere {
     ]);
     const watch = this.#report && runWatch(temporal.client, this.#report);
     const made = { dataConverter, deployment, watch, pollers };
-    this.#worker = runWorker(await createWorker(this.#config, connection, parts.activities, made), pollers);
+    this.#worker = host.runWorker(await host.createWorker(this.#config, connection, parts.activities, made), pollers);
     await pollers.admitted;
     this.#owners.watch();
     parts.watchTemporal(temporal.client);
@@ -214,11 +212,14 @@ export class WorkerHere {
   }
 
   /** Null if a command runs in the environment of a worker, for example in its container: the worker keeps the address. */
-  async #serveStatus(address: string, exporterPort: StatusSources['exporterPort']): Promise<StatusServer | null> {
+  async #serveStatus(address: string, host: typeof WorkerHost): Promise<StatusServer | null> {
     try {
-      return await serveStatus(address, { exporterPort, whyNotReady: () => this.#whyNotReady() });
+      return await host.serveStatus(address, {
+        exporterPort: host.exporterPort,
+        whyNotReady: () => this.#whyNotReady(),
+      });
     } catch (error) {
-      if (!(error instanceof AddressInUse) || this.#role !== 'command') throw error;
+      if (!(error instanceof host.AddressInUse) || this.#role !== 'command') throw error;
       this.#config.say(`This command serves no metrics: another process uses ${address} (SEARCHFLOW_METRICS).`);
       return null;
     }

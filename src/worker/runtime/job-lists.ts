@@ -63,7 +63,7 @@ export function jobLists(parts: RuntimeParts) {
 async function nextRuns(parts: RuntimeParts) {
   if (parts.config.temporalAddress === null && isWorkerless(parts)) return null;
   const connected = await parts.connectIfRunning();
-  return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
+  return connected && (await import('../schedules/schedule-control.js')).nextRuns(connected.client);
 }
 
 /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */

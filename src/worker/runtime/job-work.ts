@@ -20,8 +20,7 @@ import {
   type RetryPlan,
   UsageError,
 } from '../config/runtime-types.js';
-import { type JobHandle, RowJobHandle } from '../control/job-handle.js';
-import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
+import { ENDS_FIRST, type JobHandle, RowJobHandle, runningFor, startReason } from '../control/job-handle.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
 import { noteEndOfWalk } from '../control/workflow-handle.js';
 import { folderTaken, openTransport } from '../host/parts.js';
@@ -31,7 +30,7 @@ import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '
 import { keepsRequests, planJob } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
 import { askedOf, forgetEarlierStages, type RunOfJob, stagingIn, toRunInput } from '../staging/stage-job.js';
-import { requireWorkers } from '../team/standing-worker.js';
+import { requireWorkers } from '../temporal-server/pollers.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

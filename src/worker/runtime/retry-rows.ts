@@ -11,8 +11,7 @@ import { toDo } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
 import { findJob, noteState } from '../staging/find-job.js';
-import { teamBudgetNote } from '../staging/plan-notes.js';
-import { quote } from '../staging/quote.js';
+import { quote, teamBudgetNote } from '../staging/quote.js';
 import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

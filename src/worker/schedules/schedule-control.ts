@@ -12,8 +12,8 @@ import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } 
 import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import type { ScheduledJobInput, ScheduledWork } from '../../core/workflow-input-schemas.js';
-import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { workerOn } from '../team/pollers.js';
+import { type NextRun, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
+import { workerOn } from '../temporal-server/pollers.js';
 import {
   describeSchedule,
   inputOf,
@@ -244,3 +244,31 @@ function tooMany(name: string, times: number): string {
 function unknownSchedule(name: string): UsageError {
   return new UsageError('schedule-unknown', `There is no schedule ${name}. To list them: searchflow schedule list`);
 }
+
+/** Longest wait for the schedules of a server. */
+const ANSWER_MS = 5000;
+
+/**
+ * Returns the next runs of all schedules by the id of the workflow that they start, the earliest first; null if the server does not answer in
+ * time.
+ */
+export async function nextRuns(client: Client): Promise<ReadonlyMap<string, readonly NextRun[]> | null> {
+  const runs = new Map<string, NextRun[]>();
+  try {
+    const all = await client.withDeadline(Date.now() + ANSWER_MS, () => schedulesOf(client, SCHEDULE_PREFIX));
+    for (const about of all) {
+      const input = inputOf(about);
+      if (input === null) continue;
+      const isPaused = about.state.paused;
+      const at = isPaused ? null : (about.info.nextActionTimes[0]?.getTime() ?? null);
+      const next = { schedule: input.schedule, at, isPaused };
+      runs.set(input.workflowId, [...(runs.get(input.workflowId) ?? []), next].sort(byTime));
+    }
+    return runs;
+  } catch {
+    return null;
+  }
+}
+
+const byTime = (a: NextRun, b: NextRun): number =>
+  (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY) || a.schedule.localeCompare(b.schedule);

@@ -26,8 +26,7 @@ import {
 } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
 import type { OpenWarehouses } from '../store/warehouses.js';
-import { headerNotes, limitNotes, schemaNotes, schemeNotes, teamBudgetNote } from './plan-notes.js';
-import { type Quote, quote } from './quote.js';
+import { headerNotes, limitNotes, type Quote, quote, schemaNotes, schemeNotes, teamBudgetNote } from './quote.js';
 import { type StageContext, stageEnrichment } from './stage-job.js';
 
 interface PlanParts {

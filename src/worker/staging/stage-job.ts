@@ -34,8 +34,7 @@ import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostField, whyUnwritable } from '../config/warehouse-setting.js';
 import type { Store } from '../store/store.js';
-import { refuseOtherUse } from './find-job.js';
-import { identify } from './job-id.js';
+import { identify, refuseOtherUse } from './find-job.js';
 
 /** Number of older stages that are kept, because a current run may still read them. */
 const KEEP_GENERATIONS = 3;

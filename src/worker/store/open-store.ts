@@ -19,9 +19,9 @@ import { recordFormat } from '../../store/process/folder-format.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { fingerprint, teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
+import { fingerprint, teamOf } from './team.js';
 
 /**
  * Opens the store of a configuration: PostgreSQL for many workers, else the state folder. Throws `UsageError` if PostgreSQL refuses the

@@ -13,8 +13,8 @@ import { PgSlots } from '../../store/postgres/slots.js';
 import type { DatabaseAddress } from '../config/database-setting.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { fingerprint, isTeamAt, teamOf } from '../team/team.js';
 import type { Store, WorkerStore } from './store.js';
+import { fingerprint, isTeamAt, teamOf } from './team.js';
 
 /** Connections of a process, for parallel claims, purchases and grants. */
 const CONNECTIONS = 8;

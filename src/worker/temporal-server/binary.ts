@@ -5,10 +5,10 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { UsageError } from '../config/runtime-types.js';
-import { bareEnvironment } from './bare-environment.js';
 import type { TemporalBinary } from './download.js';
+import { bareEnvironment } from './server-files.js';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const NOT_INSTALLED = 'No Temporal server is installed on this machine';
 

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { moveDurably, withPath } from '../../files/write-durably.js';
-import { bareEnvironment } from './bare-environment.js';
+import { bareEnvironment } from './server-files.js';
 
 /** `go install` cannot install later tags. Another version needs other checksums. */
 const TEMPORAL_VERSION = 'v1.5.1';

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
 import { replaceNow } from '../../files/write-durably.js';
@@ -45,3 +47,25 @@ export function writeRecord(files: ServerFiles, record: ServerRecord): void {
 }
 
 export const addressOf = (record: Pick<ServerRecord, 'port'>): string => `127.0.0.1:${record.port}`;
+
+/** The variables that a program needs to run, without any key or Temporal setting of ours. */
+export function bareEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const needed = ['PATH', 'Path', 'HOME', 'USER', 'TMPDIR', 'TMP', 'TEMP', 'LANG', 'TZ', 'SystemRoot', 'USERPROFILE'];
+  return Object.fromEntries(needed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+}
+
+/** A free port of 127.0.0.1, `wanted` if that port is free. Another process may take the port before the caller uses it. */
+export async function freePort(wanted = 0): Promise<number> {
+  const server = createServer();
+  server.listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -4,8 +4,7 @@ import { existsSync, type FSWatcher, rmSync, statSync, truncateSync, watch, writ
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, processStartTime } from '../../files/process-identity.js';
 import { isAt, lockHolder, type ProcessLock, tryLock } from '../../files/process-lock.js';
-import { freePort } from './free-port.js';
-import { addressOf, readRecord, type ServerRecord, serverFiles, writeRecord } from './server-files.js';
+import { addressOf, freePort, readRecord, type ServerRecord, serverFiles, writeRecord } from './server-files.js';
 
 // Program of the supervisor, a detached Node process that `ensureTemporalServer` starts from the compiled file. It owns the embedded server
 // of a folder: it starts the server, starts it again if it ends or hangs, and ends it once no process uses it. Its output, and the server's,

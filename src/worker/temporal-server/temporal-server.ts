@@ -8,9 +8,15 @@ import { isAlive } from '../../files/process-identity.js';
 import { lockHolder, type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { recordFormat } from '../../store/process/folder-format.js';
 import { takesConnections } from '../config/probe.js';
-import { bareEnvironment } from './bare-environment.js';
 import { findTemporalBinary } from './binary.js';
-import { addressOf, readRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
+import {
+  addressOf,
+  bareEnvironment,
+  readRecord,
+  type ServerFiles,
+  type ServerRecord,
+  serverFiles,
+} from './server-files.js';
 import type { ServerPlan } from './server-supervisor.js';
 
 /** Longest wait for a server. It is longer than the wait of the supervisor for a server that starts. */
@@ -118,7 +124,7 @@ async function awaitServer(files: ServerFiles, options: TemporalServerOptions): 
     }
     awaited();
     // The module is loaded while the server starts, because loading blocks this process for a fifth of a second.
-    const { prepareNamespace } = await import('./server-namespace.js');
+    const { prepareNamespace } = await import('./open-client.js');
     const record = readRecord(files);
     // A server whose supervisor was killed is about to be replaced.
     if (record === null || !isSupervised || !isAlive(record.pid, record.startTime)) continue;

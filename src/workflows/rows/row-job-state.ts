@@ -16,9 +16,11 @@ import { boundTexts, costText, type SliceResult, wantedRows, wantedRowsOf, wante
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
-import { bulkPolicy, detailsText, summarizedActivities } from '../shared/policies.js';
+import { detailsText } from '../shared/failures.js';
+import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { toRanges } from '../shared/range-queue.js';
+import { summarizedActivities } from '../shared/versioning.js';
 import type { WindowedState, WindowedStatus } from '../shared/windowed-job.js';
 
 /** The second pass of a run. */

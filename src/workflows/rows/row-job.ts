@@ -37,8 +37,9 @@ import {
 import { addWarnings } from '../../core/rows/warnings.js';
 import { toMicros } from '../../core/text/money.js';
 import { failureOf, messageOf } from '../shared/failures.js';
-import { bulkPolicy, slicePolicy, summarizedActivities } from '../shared/policies.js';
+import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
+import { summarizedActivities } from '../shared/versioning.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import {
   capOf,
@@ -74,7 +75,7 @@ export async function rowJob(
 }
 
 /** Continues the job in a new run of its workflow. */
-type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
+export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
 /** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that these runs have. */
 const END_RUNS_MS = 12_000;

@@ -2,8 +2,8 @@ import { continueAsNew } from '@temporalio/workflow';
 import type { EnrichedPage, EnrichRowsInput } from '../../core/enrich-rows-schemas.js';
 import type { AgentRowsInput, EnrichCsvInput, JobSummary } from '../../core/row-job-schemas.js';
 import { setTwice, toEnrichInput } from '../../core/rows/agent-rows.js';
-import { setVersioning } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { enrichPage } from './enrich-rows.js';
 import { type RowJobState, rowJob } from './row-job.js';
 

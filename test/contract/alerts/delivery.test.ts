@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { openAlerts } from '../../../dist/worker/alerts/alerts.js';
+import { openAlerts } from '../../../dist/worker/alerts.js';
 import type { AlertFact } from '../../../src/core/alerts/alert.js';
 import { alertsOfFile } from '../../support/alerts/file-receiver.js';
 import { silence, status } from '../../support/alerts/receiver.js';

@@ -10,7 +10,7 @@ import { PgStages } from '../../../src/store/postgres/pg-stages.js';
 import { storeAddress } from '../../../src/worker/config/database-setting.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
-import { otherLimitsText } from '../../../src/worker/team/team.js';
+import { otherLimitsText } from '../../../src/worker/store/team.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { jobEntry } from '../../support/jobs/job-entry.js';
 import { ofFile } from '../../support/of-file.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { freePort } from '../../../src/worker/temporal-server/free-port.js';
+import { freePort } from '../../../src/worker/temporal-server/server-files.js';
 import { commandFolder } from '../../support/jobs/command-folder.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { brokenLinks } from '../../../scripts/site-links.mjs';
-import { freePort } from '../../../src/worker/temporal-server/free-port.js';
+import { freePort } from '../../../src/worker/temporal-server/server-files.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { freePort } from '../../../src/worker/temporal-server/free-port.js';
+import { freePort } from '../../../src/worker/temporal-server/server-files.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';

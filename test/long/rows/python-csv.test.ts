@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { CsvRecords } from '../../../src/rows/csv-records.js';
-import type { CsvRecord } from '../../../src/rows/row-reader.js';
+import type { CsvRecord } from '../../../src/rows/header.js';
 
 /** Reads a JSON list of texts; writes a JSON list with the rows of each text, or null if the text is not valid CSV. */
 const script = `

@@ -7,8 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
 import { isLocked } from '../../../src/files/process-lock.js';
-import { freePort } from '../../../src/worker/temporal-server/free-port.js';
-import { readRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
+import { freePort, readRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
 import { serverUsers, untilGone } from '../../support/worker/server-users.js';
 
 const users = serverUsers();

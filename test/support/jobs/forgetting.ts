@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import type { ForgetWish } from '../../../dist/worker/control/forget-subjects.js';
+import type { ForgetWish } from '../../../dist/worker/control/forget.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 
 async function withRuntime<T>(

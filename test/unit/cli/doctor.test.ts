@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { doctorData, doctorText } from '../../../src/cli/set-up/doctor.js';
-import type { Finding } from '../../../src/worker/doctor/finding.js';
+import type { Finding } from '../../../src/worker/doctor/databases.js';
 
 const found: readonly Finding[] = [
   { check: 'node', ok: true, why: 'Node 20.', mend: null },

@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { CsvRecords } from '../../../src/rows/csv-records.js';
-import type { CsvRecord } from '../../../src/rows/row-reader.js';
+import type { CsvRecord } from '../../../src/rows/header.js';
 
 /** Reads a text in pieces of `chunk` characters. */
 function readAll(text: string, delimiter: string | null = null, chunk = text.length): CsvRecord[] {

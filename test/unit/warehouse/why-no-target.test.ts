@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { whyNoTarget } from '../../../src/warehouse/export/why-no-target.js';
 import { placeOrProblem } from '../../../src/worker/config/publish-step.js';
 import { whyNoWarehouse } from '../../../src/worker/config/warehouse-setting.js';
-import { identify } from '../../../src/worker/staging/job-id.js';
+import { identify } from '../../../src/worker/staging/find-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const root = folderOfFile();

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { defaultPayloadConverter, type PayloadCodec, type SerializationContext } from '@temporalio/common';
 import { expect, it } from 'vitest';
-import { createEncryptionCodec, keyFileOf, keyOf } from '../../../src/worker/data-converter/encryption-key.js';
+import { createEncryptionCodec, keyFileOf, keyOf } from '../../../src/worker/data-converter/data-converter.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 const setting = { key: Buffer.alloc(32, 1), namespace: 'default', keyFile: 'key', encodes: true, readsPlain: false };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { limitNotes } from '../../../src/worker/staging/plan-notes.js';
+import { limitNotes } from '../../../src/worker/staging/quote.js';
 
 const notes = (options: Record<string, unknown>, template?: Record<string, string>) =>
   limitNotes({ operation: 'search', options, template } as unknown as Parameters<typeof limitNotes>[0]);

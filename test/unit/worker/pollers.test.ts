@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { type Client, ServiceError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { deferred } from '../../../src/core/processes/deferred.js';
-import { Pollers, workerOn } from '../../../src/worker/team/pollers.js';
-import { identityOf, recordId } from '../../../src/worker/team/team.js';
+import { identityOf, recordId } from '../../../src/worker/store/team.js';
+import { Pollers, workerOn } from '../../../src/worker/temporal-server/pollers.js';
 
 const refusal = (code: number) =>
   new ServiceError('refused', { cause: Object.assign(new Error(), { code, details: '', metadata: {} }) });

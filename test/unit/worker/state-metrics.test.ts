@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EventWarehouse } from '../../../src/core/events/event-warehouse.js';
 import type { JobState } from '../../../src/core/job-entry-schemas.js';
 import { pauseReasons } from '../../../src/core/rows/job-names.js';
-import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from '../../../src/worker/host/state-metrics.js';
+import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from '../../../src/worker/host/metrics.js';
 
 beforeEach(() => {
   vi.useFakeTimers({

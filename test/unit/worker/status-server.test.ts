@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { serveStatus } from '../../../src/worker/host/status-server.js';
-import { freePort } from '../../../src/worker/temporal-server/free-port.js';
+import { serveStatus } from '../../../src/worker/host/worker-host.js';
+import { freePort } from '../../../src/worker/temporal-server/server-files.js';
 
 /** A status server. `state` may be changed; `get` returns the status code and the text of an answer. */
 async function open(host = '127.0.0.1') {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { fingerprint, otherLimitsText, teamOf } from '../../../src/worker/team/team.js';
+import { fingerprint, otherLimitsText, teamOf } from '../../../src/worker/store/team.js';
 
 it('keys share a limit and a budget if they have the same team name, service by service', () => {
   const [a, b] = [new Secret('key-a'), new Secret('key-b')];

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fileLogger } from '../../../src/worker/host/install-runtime.js';
+import { fileLogger } from '../../../src/worker/host/worker-host.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 it('the log of a worker begins again when it is full, also while the worker runs', () => {

@@ -41,7 +41,7 @@ import { isUnregistered, Notifier, ProcessHeartbeat } from './process-heartbeat.
 const CLAIM_LOST = 'SF002';
 
 /** Arguments of {@link PgJournal.open}. */
-interface PgJournalOptions {
+export interface PgJournalOptions {
   /** The team that pays: its caps apply, and its usage is counted. */
   readonly team: string;
   /** Silence in ms after which this process counts as dead; default 15 s. */

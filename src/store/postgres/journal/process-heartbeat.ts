@@ -86,9 +86,6 @@ export class Notifier {
 
 /** Silence in ms, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
 export const DEAD_AFTER_MS = 15_000;
-
-/** Silence in ms, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
-export const DEAD_AFTER_MS = 15_000;
 /** Number of heartbeats within `DEAD_AFTER_MS`. */
 const HEARTBEATS = 7.5;
 /** Longest wait, on leaving, for a database that cannot be reached. */
@@ -98,7 +95,7 @@ const LEAVE_MS = 2000;
 const UNREGISTERED = 'SF001';
 
 /** The team of a worker, and its task queue. */
-interface WorkerOf {
+export interface WorkerOf {
   readonly team: string;
   readonly queue: string;
 }

@@ -1,19 +1,106 @@
 import { spawn } from 'node:child_process';
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac, hash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import type { Client } from '@temporalio/client';
+import { ApplicationFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { Agent, request } from 'undici';
-import { parseRetryAfter } from '../../api/wire/parse-retry-after.js';
-import { ALERT_TEST, type Alert, type AlertDelivery, type Receiver } from '../../core/alerts/alert.js';
-import { withoutSecrets } from '../../core/connections/address-secrets.js';
-import { networkReason } from '../../core/connections/connect-problem.js';
-import type { Secret } from '../../core/connections/secret.js';
-import { UsageError } from '../../core/errors/coded-error.js';
-import { backoffMs } from '../../core/purchase/backoff.js';
-import { withoutMetadata } from '../../sources/one-server.js';
-import { type AlertSettings, receiversOf } from '../config/alert-setting.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
-import { alertId, deliveryId } from './alerts.js';
+import type { Purchase, PurchaseRequest } from '../activities/index.js';
+import { parseRetryAfter } from '../api/wire/parse-retry-after.js';
+import {
+  ALERT_TEST,
+  type Alert,
+  type AlertBook,
+  type AlertDelivery,
+  type AlertFact,
+  type Receiver,
+} from '../core/alerts/alert.js';
+import { named } from '../core/alerts/job-alerts.js';
+import { withoutSecrets } from '../core/connections/address-secrets.js';
+import { networkReason } from '../core/connections/connect-problem.js';
+import type { Secret } from '../core/connections/secret.js';
+import { UsageError } from '../core/errors/coded-error.js';
+import { deferred } from '../core/processes/deferred.js';
+import { backoffMs } from '../core/purchase/backoff.js';
+import { jobOf } from '../core/purchase/journal.js';
+import { committed, OverBudget, type Spend } from '../core/purchase/spend.js';
+import { workflowNames } from '../core/rows/job-names.js';
+import { dollars, toDollars } from '../core/text/money.js';
+import { commandLine } from '../core/text/shell-word.js';
+import { staticSummary } from '../core/text/static-summary.js';
+import { withoutMetadata } from '../sources/one-server.js';
+import { type AlertSettings, receiversOf } from './config/alert-setting.js';
+import type { RuntimeConfig } from './config/runtime-types.js';
+import { grpcCode } from './temporal-server/retries-until-close.js';
+
+/** Longest wait for Temporal when an event is noted, in ms. */
+const START_MS = 5000;
+/** Most deliveries that are remembered, so that an event that is noted again and again needs no request. */
+const REMEMBERED = 10_000;
+/** gRPC codes of a server that cannot be reached now: our deadline, too many requests, no connection. */
+const temporary: readonly (number | null)[] = [1, 4, 8, 14];
+
+export const alertId = (type: string, key: readonly (string | number)[]): string =>
+  `alert_${hash('sha256', JSON.stringify([type, ...key]), 'hex').slice(0, 32)}`;
+
+export const deliveryId = ({ alert, receiver }: AlertDelivery): string => `searchflow-${alert.id}-${receiver}`;
+
+/** Returns what starts the deliveries of alerts in Temporal. */
+export function openAlerts(
+  { alerts, taskQueue, say }: Pick<RuntimeConfig, 'alerts' | 'taskQueue' | 'say'>,
+  connect: () => Promise<Client>,
+) {
+  /** Deliveries that are known to Temporal, by their workflow id; resolved when an attempt here has ended. */
+  const started = new Map<string, ReturnType<typeof deferred<void>>>();
+
+  async function start(delivery: AlertDelivery): Promise<void> {
+    const { type, text } = delivery.alert;
+    const workflowId = deliveryId(delivery);
+    if (started.has(workflowId)) return;
+    if (started.size >= REMEMBERED) started.clear();
+    const attempted = deferred<void>();
+    started.set(workflowId, attempted);
+    try {
+      const client = await connect();
+      await client.withDeadline(Date.now() + START_MS, () =>
+        client.workflow.start(workflowNames.deliverAlert, {
+          ...{ workflowId, taskQueue, args: [delivery] },
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          // Attempts end after a day with a worker; this ends a delivery that no worker makes.
+          workflowExecutionTimeout: '30 days',
+          ...staticSummary(`${type}: ${text}`),
+        }),
+      );
+    } catch (error) {
+      const code = grpcCode(error);
+      if (temporary.includes(code)) {
+        started.delete(workflowId);
+        throw error;
+      }
+      // The job must end even if Temporal refuses its alerts.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError))
+        say(`Temporal refuses the alert ${type} (${code === null ? 'not sent' : `gRPC status ${code}`}).`);
+      attempted.resolve();
+    }
+  }
+
+  return {
+    async note(facts: readonly AlertFact[]): Promise<void> {
+      if (!alerts) return;
+      for (const { type, key, text, data } of facts.filter((fact) => alerts.on.includes(fact.type))) {
+        const alert = { id: alertId(type, key), type, createdAt: new Date().toISOString(), text, data };
+        for (const receiver of receiversOf(alerts)) await start({ alert, receiver });
+      }
+    },
+    /** Notes that an attempt has ended here. */
+    attempted: (delivery: AlertDelivery) => started.get(deliveryId(delivery))?.resolve(),
+    /** Resolves when each alert that this process started was attempted here, or after `ms`. */
+    async settled(ms: number): Promise<void> {
+      const all = Promise.all([...started.values()].map(({ promise }) => promise));
+      await Promise.race([all, delay(ms, undefined, { ref: false })]);
+    },
+  };
+}
 
 /** Time from the first attempt to deliver an alert to the last one, in ms. */
 export const ALERT_FOR_MS = 86_400_000;
@@ -212,4 +299,109 @@ function problemOf(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   if (code === 'UND_ERR_SOCKET') return 'the connection ended before the answer';
   return typeof code === 'string' ? networkReason(code.replace(/[^\w]/g, '')) : 'the request failed';
+}
+
+interface WatchOptions {
+  readonly spend: Pick<Spend, 'caps' | 'spent' | 'counted'>;
+  readonly book: AlertBook;
+  readonly origin: string;
+  readonly team: string;
+}
+
+/**
+ * Reports how much of the caps is used after each purchase, by the sums that the caps are checked against. A purchase never waits for the
+ * check. `checked` resolves when the last check has ended.
+ */
+export function watchCaps(purchase: Purchase, { spend, book, origin, team }: WatchOptions) {
+  /** The checks that have not begun. They see later purchases, too. */
+  const waiting = new Set<string>();
+  let checking = Promise.resolve();
+
+  async function factsOf(run: ReturnType<typeof runOf>, refused: OverBudget['scope'] | null) {
+    const caps = await spend.caps();
+    const limits = { day: caps.dayMicros ?? 0, month: caps.monthMicros ?? 0 };
+    const spent = limits.day + limits.month > 0 ? await spend.spent() : null;
+    const periods = (['day', 'month'] as const).map((scope) => {
+      if (!spent) return null;
+      const { since } = spent[scope];
+      const used = { capMicros: limits[scope], usedMicros: committed(spent[scope]), refuses: refused === scope };
+      return capAlert({ scope, key: [team, since], ...used, origin, since });
+    });
+    if (!run) return periods;
+    const { job, startedAt, beforeMicros, capMicros } = run;
+    const usedMicros = Math.max(0, (await spend.counted(job)) - beforeMicros);
+    // The rest of a cap is smaller than a refused request, so the cap is used up, although its sum is less.
+    const refuses = refused === 'job' || refused === 'worker';
+    return [...periods, capAlert({ scope: 'run', key: [job, startedAt], capMicros, usedMicros, refuses, origin, job })];
+  }
+
+  function check(request: PurchaseRequest, refused: OverBudget['scope'] | null): void {
+    const run = runOf(request);
+    const key = JSON.stringify([run?.job, run?.startedAt, refused]);
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    checking = checking
+      .then(async () => {
+        waiting.delete(key);
+        await book.note((await factsOf(run, refused)).filter((fact) => fact !== null));
+      })
+      // A check that fails is repeated after the next purchase.
+      .catch(() => undefined);
+  }
+
+  const watched: Purchase = async (request, control) => {
+    let refused: OverBudget['scope'] | null = null;
+    try {
+      return await purchase(request, control);
+    } catch (error) {
+      if (error instanceof OverBudget && !error.unproven) refused = error.scope;
+      throw error;
+    } finally {
+      check(request, refused);
+    }
+  };
+  return { purchase: watched, checked: () => checking };
+}
+
+/** The run of a purchase with a cap; null without one. */
+function runOf({ cap, startedAt }: PurchaseRequest) {
+  if (!cap || cap.beforeMicros === undefined || startedAt === undefined) return null;
+  const { bookPrefix, limitMicros, beforeMicros } = cap;
+  return { job: jobOf(bookPrefix), startedAt, beforeMicros, capMicros: limitMicros - beforeMicros };
+}
+
+/** A cap and how much of it is used, in micro-dollars: cost, requests in flight and unknown outcomes. */
+interface UsedCap {
+  readonly scope: 'run' | 'day' | 'month';
+  /** What has the cap: the run of a job, or the team and its day or month. */
+  readonly key: readonly (string | number)[];
+  readonly capMicros: number;
+  readonly usedMicros: number;
+  /** Whether the rest does not allow another request. */
+  readonly refuses: boolean;
+  readonly origin: string;
+  readonly job?: string;
+  /** Beginning of a day or month, in Unix ms. */
+  readonly since?: number;
+}
+
+/** The alert of the highest part of a cap that is used; null below the lowest one. Another amount of the cap is another alert. */
+function capAlert({ scope, key, capMicros, usedMicros, refuses, origin, job, since }: UsedCap): AlertFact | null {
+  const percent = refuses || usedMicros >= capMicros ? 100 : 80;
+  // A cap of nothing allows nothing, and its owner knows that.
+  if (capMicros <= 0 || (!refuses && usedMicros * 100 < capMicros * percent)) return null;
+  const [whose, next] =
+    job === undefined
+      ? [`The team's cap of ${dollars(capMicros)} for this UTC ${scope}`, 'searchflow limits']
+      : [`The cap of ${dollars(capMicros)} of the run of ${named(job)}`, commandLine('status', job)];
+  const how = percent === 100 ? 'is used up, and requests that do not fit are refused' : `is used by ${percent}%`;
+  return {
+    type: `cap.${percent}`,
+    key: [scope, ...key, capMicros],
+    text: `${whose} ${how}: ${dollars(usedMicros)} is spent or in flight. Next: ${next}`,
+    data: {
+      ...{ scope, percent, capDollars: toDollars(capMicros), usedDollars: toDollars(usedMicros), origin, next, job },
+      since: since === undefined ? undefined : new Date(since).toISOString(),
+    },
+  };
 }
