@@ -91,20 +91,19 @@ export class SegmentWriter {
     this.#files ??= await this.#open();
     const files = this.#files;
     let end = this.#ends.units;
-    const bodies: Buffer[] = [];
+    const pieces: Uint8Array[] = [];
     const lines = batch.map(({ units, line }) =>
       line(
-        units.map(({ outcome: { key, status, errorTag, costMicros }, head, result }): UnitEntry => {
-          const json = typeof result === 'string' ? Buffer.from(result) : result;
-          const body = Buffer.concat([Buffer.from(head), json, Buffer.from(LINE_END)]);
+        units.map(({ outcome: { key, status, errorTag, costMicros }, head, result, bytes }): UnitEntry => {
           const offset = end;
-          end += body.length;
-          bodies.push(body);
-          return [key, offset, body.length, crc32(body), status, errorTag, costMicros];
+          end += bytes;
+          const parts = [Buffer.from(head), typeof result === 'string' ? Buffer.from(result) : result, LINE_END];
+          pieces.push(...parts);
+          return [key, offset, bytes, parts.reduce((crc, part) => crc32(part, crc), 0), status, errorTag, costMicros];
         }),
       ),
     );
-    if (bodies.length > 0) await writeAll(files.units, [Buffer.concat(bodies)], this.#ends.units, this.#unitsPath);
+    if (pieces.length > 0) await writeAll(files.units, [Buffer.concat(pieces)], this.#ends.units, this.#unitsPath);
     const text = Buffer.from(lines.map(encodeLine).join(''));
     await writeAll(files.lines, [text], this.#ends.lines, this.#linesPath);
     this.#ends = { lines: this.#ends.lines + text.length, units: end };

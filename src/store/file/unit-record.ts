@@ -142,7 +142,7 @@ export function unitHeads(operation: string, requestId: string | null, at: numbe
 }
 
 /** The end of a line of the unit file, after its result. */
-export const LINE_END = `${UNIT_END}\n`;
+export const LINE_END = Buffer.from(`${UNIT_END}\n`);
 
 /** A unit's outcome, and its line for the unit file: the head, the result and `LINE_END`. */
 export interface UnitLine {
