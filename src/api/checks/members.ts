@@ -90,7 +90,7 @@ export function rawJson(json: Uint8Array): RawJson {
 }
 
 function repeatsName(json: Buffer): boolean {
-  const objects: Set<string | null>[] = [];
+  const objects: Set<string>[] = [];
   for (let at = 0; at < json.length; at++) {
     const byte = json[at] as number;
     if (byte === OBJECT) objects.push(new Set());
@@ -101,8 +101,8 @@ function repeatsName(json: Buffer): boolean {
     let next = at + 1;
     while ((json[next] as number) <= 0x20) next++;
     if (json[next] !== 0x3a) continue;
-    const text = json.subarray(start + 1, at);
-    const name = text.includes(BACKSLASH) ? textOf(json.subarray(start, at + 1)) : text.toString();
+    let name = json.toString('latin1', start + 1, at); // One character for each byte, the fastest to make.
+    if (name.includes('\\')) name = Buffer.from(textOf(json.subarray(start, at + 1)) ?? '').toString('latin1');
     if (objects.at(-1)?.has(name)) return true;
     objects.at(-1)?.add(name);
   }
