@@ -319,9 +319,6 @@ function wholeRecord(record: RowRecord, isJsonAt: readonly boolean[]): RowRecord
   const json = JSON.stringify(record.cells);
   // JSON writes half of a pair as an escape.
   if (!/\\u(?:[dD]|0000)/.test(json)) return { ...record, json };
-  const cells = record.cells.map((cell, index) => {
-    if (cell === null) return null;
-    return isJsonAt[index] ? wholeJson(cell) : whole(cell);
-  });
+  const cells = record.cells.map((cell, index) => cell && (isJsonAt[index] ? wholeJson(cell) : whole(cell)));
   return { ...record, cells, json: JSON.stringify(cells) };
 }

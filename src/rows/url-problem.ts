@@ -12,6 +12,8 @@ const REPLACED = '\ufffd';
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;
+/** A URL without a problem, as most are: a short ASCII domain that is not encoded, and a path in printable ASCII. */
+const PLAIN = /^https?:\/\/(?:(?!xn--)[\w-]{1,62}\.){1,3}[a-z]{2,63}(?:[/?#][!-~]*)?$/i;
 /** A URL parser would skip further slashes, and read a name from the path as the host. */
 const HAS_HOST = /^https?:\/\/[^/\\?#:@]/i;
 /** A domain: labels separated by dots. The last label has at least two characters and begins with a letter. */
@@ -29,13 +31,13 @@ export function toUrl(text: string, scheme: Scheme | null): string | null {
 /** Returns why a trimmed, non-empty text is not a valid URL, as the end of a sentence; `null` if the text is a URL. */
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
+  if (PLAIN.test(text)) return null;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
   if (CONTROL.test(text)) return `${quoted(text)} has a control character, a line break or half of a character inside`;
   if (text.includes(REPLACED)) return `${quoted(text)} has U+FFFD, which replaces a damaged character`;
   if (!HAS_HOST.test(text)) return `${quoted(text)} has no host after ://`;
   const url = parseUrl(text);
-  if (url === null) return `${quoted(text)} is not a valid URL`;
-  const problem = hostProblem(text, url);
+  const problem = url === null ? 'is not a valid URL' : hostProblem(text, url);
   if (problem !== null) return `${quoted(text)} ${problem}`;
   return /\s/u.test(text) ? `${quoted(text)} has white space inside; write a space as %20` : null;
 }
@@ -61,12 +63,11 @@ export function quoted(text: string): string {
 
 /** Cells that most URLs have: printable ASCII, with percent-encodings. */
 const USUAL = /^(?:[!-$&-[\]-~]|%[\da-f]{2})*$/i;
-const USUAL_HOST = /^https?:\/\/(?:[\w-]+\.)+[a-z]{2,63}(?:[:/?#]|$)/i;
 const INVISIBLE = /[\p{Cf}\p{DI}\u2800]/u;
 
 /** Returns what is odd about a cell and its URL; null if nothing is. */
 export function oddityOf(cell: string, url: string): Oddity | null {
-  if (USUAL.test(cell) && USUAL_HOST.test(url)) return null;
+  if (USUAL.test(cell) && PLAIN.test(url)) return null;
   const [invisible] = INVISIBLE.exec(url) ?? [];
   if (invisible !== undefined) {
     const code = (invisible.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
@@ -104,6 +105,5 @@ export function withScheme(text: string, scheme: Scheme): string | null {
   const [, host = '', after = ''] = /^([^/?#:]*)(.*)$/s.exec(rest) ?? [];
   if (!(DOMAIN.test(host) || IPV4.test(host)) || !/^(?::\d{1,5})?(?:[/?#]|$)/.test(after)) return null;
   if (/\s/u.test(rest) || CONTROL.test(rest) || rest.includes(REPLACED)) return null;
-  const url = `${scheme}://${rest}`;
-  return urlProblem(url) === null ? url : null;
+  return toUrl(`${scheme}://${rest}`, null);
 }
