@@ -98,7 +98,7 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
     name: bucket.name,
     qps: bucket.qps,
     effectiveQps: wholeUnits(bucket) / (1 + marginOf(state, now)),
-    used: state.ring.filter((time) => time > now - 1000 && time <= now).length,
+    used: state.ring.reduce((used, time) => used + (time > now - 1000 && time <= now ? 1 : 0), 0),
   };
 }
 
