@@ -48,11 +48,13 @@ async function until(reached: () => boolean, running: Running): Promise<void> {
   ]);
 }
 
+const [quick, long] = [it.skipIf(isLong), it.runIf(isLong)];
+
 // Each test has a service and a folder of its own and mostly waits for processes, so the tests run in parallel.
 describe
   .runIf(process.platform === 'linux')
   .concurrent('fault 24: killed in the middle, the same command completes', () => {
-    it('a row job: each row once, and nothing bought again except listed unknown outcomes', async (context) => {
+    quick('a row job: each row once, and nothing bought again except listed unknown outcomes', async (context) => {
       const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
       folder.write(plainRows(60));
       const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
@@ -64,23 +66,20 @@ describe
       expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
     });
 
-    it.runIf(isLong)(
-      'a row job in its second pass: each failed row is bought once more, and loaded',
-      async (context) => {
-        const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
-        const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
-        folder.write(slow);
-        const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-        // Each of the 20 requests of the first pass fails, because all its pages are slow.
-        const out = await killedOnce(enrich(folder), () => calls() >= 26);
-        expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
-        expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, warehouse: { success: 60 } });
-        const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
-        expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
-      },
-    );
+    long('a row job in its second pass: each failed row is bought once more, and loaded', async (context) => {
+      const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
+      const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
+      folder.write(slow);
+      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+      // Each of the 20 requests of the first pass fails, because all its pages are slow.
+      const out = await killedOnce(enrich(folder), () => calls() >= 26);
+      expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
+      expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, warehouse: { success: 60 } });
+      const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
+      expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
+    });
 
-    it('a walk of events: each event once', async (context) => {
+    long('a walk of events: each event once', async (context) => {
       const events = { count: 3000, arrivingPerSecond: 0, late: 0 };
       const { service, killedOnce, query } = await open(context, { latencyMs: 60, events });
       const pages = () => service.log.filter(({ noun, status }) => noun === 'events' && status === 200).length;
@@ -92,7 +91,7 @@ describe
       expect(counted).toEqual([{ n: 3000, ids: 3000 }]);
     });
 
-    it.runIf(isLong)('an agent run: started once', async (context) => {
+    long('an agent run: started once', async (context) => {
       const { service, killedOnce } = await open(context, { agents: { durationMs: { min: 600_000, max: 600_000 } } });
       const followed = () => [...service.agents.runs.values()].some(({ reads }) => reads > 0);
       const out = await killedOnce(
@@ -108,7 +107,7 @@ describe
       expect(service.agents.starts).toHaveLength(1);
     });
 
-    it.runIf(isLong)('a monitor batch: each monitor is affected once, with one line in the audit', async (context) => {
+    long('a monitor batch: each monitor is affected once, with one line in the audit', async (context) => {
       const { service, killedOnce, query } = await open(context, { latencyMs: 40, monitors: { count: 60 } });
       const active = [...service.monitors.records.values()].filter(({ status }) => status === 'active').length;
       const calls = () =>

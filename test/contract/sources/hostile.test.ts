@@ -124,15 +124,21 @@ const large: Readonly<Record<string, [() => Parameters<typeof start>[0], number]
 };
 
 /** Cases that need the most memory and time; a case of the same limit remains in the contract tier. */
-const longOnly = ['a long text', 'a small Parquet file', 'a template (tablerow)', 'a long text of PostgreSQL'];
+const longOnly = [
+  ...['a long text', 'a small Parquet file', 'a template (tablerow)', 'a long text of PostgreSQL'],
+  ...['a long error of PostgreSQL', 'large rows of PostgreSQL after small rows'],
+];
+/** Each case is in one tier. */
+const ofTier = <Case>(cases: Readonly<Record<string, Case>>) =>
+  Object.entries(cases).filter(([name]) => isLong === longOnly.includes(name));
 
-it.each(Object.entries(large))('%s are read in bounded memory', async (_name, [request, rows]) => {
+it.each(ofTier(large))('%s are read in bounded memory', async (_name, [request, rows]) => {
   const { found, peak } = await read(request());
   expect(found).toBe(rows);
   expect(peak).toBeLessThan(400);
 });
 
-it.each(Object.entries(hostile).filter(([name]) => isLong || !longOnly.includes(name)))(
+it.each(ofTier(hostile))(
   '%s costs bounded memory, and ends its reading with a sentence',
   async (_name, [request, why]) => {
     const { found, peak } = await read(request());
@@ -144,7 +150,7 @@ it.each(Object.entries(hostile).filter(([name]) => isLong || !longOnly.includes(
   },
 );
 
-it('a step that ignores interrupts ends with its abort, and with the process that reads', async () => {
+it.skipIf(isLong)('a step that ignores interrupts ends with its abort, and with the process that reads', async () => {
   const endless = "SELECT max(strlen(repeat('x', 1000 + (range % 7)::INT))) FROM range(100000000000)";
   const stop = new AbortController();
   const table = await start(sql(endless), stop.signal);
