@@ -32,6 +32,9 @@ const withServers = {
   hookTimeout: 60_000,
 };
 
+/** Workers of a test's own process run workflows in its thread: a thread for each worker costs up to a second of the processor. */
+const inOneThread = { env: { TEMPORAL_DEBUG: 'true' } };
+
 /** Contract tests that watch clocks: they run when nothing else does. */
 const clocks = ['memory-limiter', 'shared-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
@@ -85,6 +88,7 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           exclude: clocks,
           ...withServers,
+          ...inOneThread,
           // Bounds for a hang, not measures of speed.
           testTimeout: 240_000,
           hookTimeout: 240_000,

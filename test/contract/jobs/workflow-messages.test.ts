@@ -32,7 +32,7 @@ let ended: Promise<void>;
 beforeAll(async () => {
   const { namespace, nativeConnection: connection } = temporal;
   // Without activities, each workflow waits for its first one.
-  worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle: { codePath }, debugMode: true });
+  worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle: { codePath } });
   ended = worker.run();
 });
 afterAll(async () => {

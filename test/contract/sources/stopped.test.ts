@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import type { RowReader } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
@@ -12,7 +12,7 @@ import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { openTemporal } from '../../support/temporal.js';
+import { fileNamespace, openTemporal } from '../../support/temporal.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 /** Queries that do not end: without a row, and with endless rows. */
@@ -72,8 +72,14 @@ it.each(Object.entries(endless))(
   },
 );
 
+/** The environment of a command with a state folder of this name. A Temporal server of its own would cost seconds of the processor. */
+const environment = (state: string) => ({
+  ...{ SEARCHFLOW_STATE_DIR: join(folder.dir, state), XDG_STATE_HOME: folder.dir },
+  ...{ TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: fileNamespace() },
+});
+
 it('a command that is stopped ends its query, and has bought nothing', async () => {
-  const env = { SEARCHFLOW_STATE_DIR: join(folder.dir, 'state'), XDG_STATE_HOME: folder.dir };
+  const env = environment('state');
   for (const from of [file, url]) {
     const sql = endless['without a row'];
     const args = ['enrich', '--from', from, '--sql', sql, '--job', 'endless', '--key', 'url', '--yes'];
@@ -83,7 +89,6 @@ it('a command that is stopped ends its query, and has bought nothing', async () 
       readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).some((name) => name.endsWith('.scratch'));
     await expect.poll(async () => (from === url ? (await statements()) === 1 : scratch()), soon).toBe(true);
     command.child.kill('SIGINT');
-    // A slow machine has lines about the start of the server, too.
     expect([await command.ended, command.err().split('\n').at(-2)]).toEqual([130, 'Stopped; nothing was bought.']);
     expect(scratch()).toBe(false);
   }
@@ -109,7 +114,7 @@ it('a workflow that stages an endless query ends when it is cancelled, and its w
 
 it('a staging that ended its process five times is refused once with a sentence', async () => {
   const stateDir = join(folder.dir, 'deadly');
-  const env = { SEARCHFLOW_STATE_DIR: stateDir, XDG_STATE_HOME: folder.dir };
+  const env = environment('deadly');
   const sql = endless['without a row'];
   const args = ['enrich', '--from', file, '--sql', sql, '--job', 'deadly', '--key', 'url', '--yes'];
   const scratches = () =>

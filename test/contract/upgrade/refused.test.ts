@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { UsageError } from '../../../src/core/errors/coded-error.js';
 import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { connectStore } from '../../../src/store/postgres/schema/store-schema.js';
@@ -8,6 +8,7 @@ import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { fileNamespace } from '../../support/temporal.js';
 
 /** A working folder with these files, and a function that returns the present files. */
 function folderWith(files: Record<string, string>) {
@@ -54,7 +55,8 @@ it.each([
 
 it('a state folder gets its format with its first job or purchase, and not from caps or a command that only reads', async () => {
   const { dir } = folderWith({});
-  const env = { XDG_STATE_HOME: join(dir, 'user') };
+  const temporal = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: fileNamespace() };
+  const env = { XDG_STATE_HOME: join(dir, 'user'), ...temporal };
   const run = async (...args: string[]) => expect(await runCommand(args, { cwd: dir, env })).toMatchObject({ code: 0 });
   await run('jobs');
   expect(readdirSync(dir)).toEqual(['in.csv']);

@@ -22,9 +22,7 @@ async function run(mocks: OperationMocks, workflow: string, ...args: readonly un
   const taskQueue = randomUUID();
   const { nativeConnection: connection, namespace, client } = temporal;
   const activities = mockOperations(mocks);
-  // Workflows run in this thread: a thread for each worker costs a second of the processor.
-  const shared = { connection, namespace, workflowBundle, debugMode: true };
-  const worker = await Worker.create({ ...shared, taskQueue, activities });
+  const worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle, activities });
   return worker.runUntil(
     client.workflow.execute(workflow, { taskQueue, workflowId: taskQueue, args: [...args] }).catch(({ cause }) => {
       const { type, message } = (cause.cause ?? cause) as ApplicationFailure;
