@@ -11,11 +11,13 @@ import { ApiError } from '../../../src/api/wire/errors.js';
 import { readPage } from '../../../src/core/events/page.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
+import { isLong } from '../../support/tier.js';
 
 const said: AnswerHeaders = { requestId: null, queued: null, queueMs: null, date: null, deprecation: null };
 const unchanged = { setting: 'baseUrl', redact: (text: string) => text, redactBytes: (body: Buffer) => body };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
-const fewer = { numRuns: runs(60) };
+/** There are three properties of each operation. */
+const fewer = { numRuns: isLong ? runs(60) : 30 };
 
 const placesIn = (value: unknown): number =>
   typeof value === 'object' && value !== null
