@@ -5,8 +5,10 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { json, rawServer } from '../../support/api/raw-server.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { endProcess } from '../../support/jobs/processes.js';
+import { ofFile } from '../../support/of-file.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
@@ -18,32 +20,22 @@ const listing = fileURLToPath(new URL('../../support/worker/list-modules.mjs', i
 const taskQueue = 'alone';
 const page = { url: 'https://page.example/', id: 'https://page.example/', title: 'Page' };
 
-let server: RawServer;
 /** Number of requests that get no answer. */
 let silent = 0;
 /** Answers to requests about `held`, until they are released. */
 const held: (() => void)[] = [];
 const workers: ChildProcess[] = [];
 
-beforeAll(async () => {
-  server = await rawServer(({ path, body }, socket) => {
+const server = ofFile(() =>
+  rawServer(({ path, body }, socket) => {
     if (silent-- > 0) return;
     const answer = { requestId: randomUUID(), results: [page], costDollars: { total: 0.007 } };
     const statuses = [{ id: page.url, status: 'success' }];
     const reply = () => void socket.write(json(200, path === '/contents' ? { ...answer, statuses } : answer));
     if (String(body).includes('held')) held.push(reply);
     else reply();
-  });
-});
-afterAll(async () => {
-  await server?.close();
-});
-
-async function end(worker: ChildProcess): Promise<void> {
-  const ended = worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;
-  worker.kill('SIGKILL');
-  await ended;
-}
+  }),
+);
 
 /** Starts a worker that has nothing but a key, in a process of its own. Resolves when the worker runs. */
 async function start(env: NodeJS.ProcessEnv = {}, plugin: object = {}): Promise<ChildProcess> {
@@ -66,7 +58,7 @@ describe('a worker with a key alone', () => {
   beforeAll(async () => {
     worker = await start({ LIST_MODULES: list });
   });
-  afterAll(() => end(worker));
+  afterAll(() => endProcess(worker));
 
   it('a plugin with a key alone gives workflow code the answers of the service, and leaves nothing behind', async () => {
     const handle = await run('brief', 'Acme');
@@ -139,7 +131,7 @@ describe('a worker with a key alone', () => {
 
 describe('a worker that is killed', () => {
   afterEach(async () => {
-    for (const worker of workers.splice(0)) await end(worker);
+    for (const worker of workers.splice(0)) await endProcess(worker);
   });
 
   it('while its search is in flight: another worker buys it once more and reports the unknown outcome', async () => {
@@ -151,7 +143,7 @@ describe('a worker that is killed', () => {
     const other = await run('searchOnce', 'not sent yet');
     const isStarted = async () => (await other.describe()).raw.pendingActivities?.[0]?.lastWorkerIdentity;
     await expect.poll(isStarted, { timeout: 20_000 }).toBeTruthy();
-    await end(first);
+    await endProcess(first);
     await start();
     expect(await handle.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 1 });
     expect(await other.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 0 });

@@ -11,6 +11,7 @@ import type { SinkBatch } from '../../../src/core/rows/sink.js';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
 import { folderOfFile } from '../../support/files/folders.js';
 import { codePath } from '../../support/jobs/host.js';
+import { endProcess } from '../../support/jobs/processes.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 import { isLong } from '../../support/tier.js';
@@ -65,11 +66,7 @@ async function open(record: 'folder' | 'store', options: ServiceOptions = {}) {
       const address = inject('temporalAddress');
       const asked = { address, namespace: fileNamespace(), taskQueue, codePath, log, everyThirdFails, ms, plugin };
       const child = spawn(process.execPath, [script, JSON.stringify(asked)], { stdio: ['ignore', 'pipe', 'inherit'] });
-      closing.push(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      });
+      closing.push(() => endProcess(child));
       await once(child.stdout as NodeJS.ReadableStream, 'data');
       return child;
     },
@@ -113,16 +110,11 @@ function inputOf({ dir }: Opened, count: number) {
   return { input, urlColumn: 'url', into: 'sink:mine' };
 }
 
-const kill = async (child: ChildProcess) => {
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-};
-
 /** Kills a worker in the middle of its nth load. */
 async function killInLoad({ given }: Opened, child: ChildProcess, nth: number, end: Promise<unknown>): Promise<void> {
   const reached = vi.waitUntil(() => given().length >= nth, { timeout: 60_000, interval: 5 });
   await Promise.race([reached, end.then(() => Promise.reject(new Error('the work ended before')))]);
-  await kill(child);
+  await endProcess(child);
 }
 
 // The long tier has the store; sink-loads.test.ts has the steps of both.

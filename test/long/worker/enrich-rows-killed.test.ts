@@ -9,6 +9,7 @@ import { afterEach, beforeAll, expect, inject, it } from 'vitest';
 import type { EnrichRowsInput, RowResult, RowsSummary } from '../../../src/core/enrich-rows-schemas.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { endProcess } from '../../support/jobs/processes.js';
 import { examplePath } from '../../support/run-example.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
@@ -37,15 +38,9 @@ beforeAll(() => {
   execFileSync(join(venv, 'bin', 'pip'), ['install', '--quiet', '--requirement', requirements]);
 }, 300_000);
 afterEach(async () => {
-  await kill();
+  if (worker) await endProcess(worker);
   await service?.close();
 });
-
-async function kill(): Promise<void> {
-  const ended = worker && worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;
-  worker?.kill('SIGKILL');
-  await ended;
-}
 
 interface Enriched {
   readonly results: readonly Pick<RowResult, 'index' | 'error'>[];
@@ -119,7 +114,7 @@ it.each(count >= 3000 ? all : some)(
     for (const part of [0.25, 0.6]) {
       const requests = Math.max(1, Math.floor((part * wanted) / urlsPerRequest[operation]));
       await expect.poll(() => service?.log().length, { timeout: 150_000 }).toBeGreaterThanOrEqual(requests);
-      await kill();
+      if (worker) await endProcess(worker);
       await start();
     }
     const { results, summary } = await run;

@@ -9,6 +9,7 @@ import type { SearchflowPluginOptions } from '../../../dist/worker/index.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { endProcess } from '../../support/jobs/processes.js';
 import { ofFile } from '../../support/of-file.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
@@ -27,12 +28,10 @@ afterEach(async () => {
   sandbox.reset();
 });
 
-async function end(worker: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-  const ended = worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;
-  worker.kill(signal);
-  await ended;
+const end = (worker: ChildProcess, signal: 'SIGKILL' | 'SIGTERM') => {
   workers.delete(worker);
-}
+  return endProcess(worker, signal);
+};
 
 /** A worker with the plugin, in a process of its own. */
 function start(taskQueue: string, plugin: Partial<SearchflowPluginOptions>, withWorkflows: boolean) {

@@ -69,7 +69,8 @@ const hostile = [
 
 export const commandsIn = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsIn)];
 /** The words of a command after the program's name, such as `events sync`. */
-const pathOf = (command: Command): string[] => (command.parent ? [...pathOf(command.parent), command.name()] : []);
+export const pathOf = (command: Command): string[] =>
+  command.parent ? [...pathOf(command.parent), command.name()] : [];
 
 /** The text that `--help` of a command prints, at a width that breaks no line. */
 export function helpOf(command: Command): string {

@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Ids of the processes that were started for this state folder, with the Temporal server and its watcher (Linux). */
@@ -27,4 +29,11 @@ function isOf(pid: number, stateDir: string): boolean {
     // The process has ended, or belongs to another user.
     return false;
   }
+}
+
+/** Ends a process, if it has not ended yet. */
+export async function endProcess(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+  const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+  child.kill(signal);
+  await ended;
 }

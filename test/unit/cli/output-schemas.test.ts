@@ -4,7 +4,7 @@ import { commandOutputs, outputSchema } from '../../../src/api/outputs/index.js'
 import { buildProgram } from '../../../src/cli/program.js';
 import { printed } from '../../../src/core/text/printed.js';
 import { checkOutput, commandOf } from '../../support/cli/check-output.js';
-import { commandsIn } from '../../support/cli/wrong-lines.js';
+import { commandsIn, pathOf } from '../../support/cli/wrong-lines.js';
 
 const sums = { requests: 1, units: 1, landedMicros: 1, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 };
 const total = printed(sums) as object;
@@ -12,11 +12,7 @@ const total = printed(sums) as object;
 it('each command with --json has a schema', () => {
   const withJson = commandsIn(buildProgram('0.0.0', () => undefined))
     .filter(({ options }) => options.some(({ long }) => long === '--json'))
-    .map((command) => {
-      const path: string[] = [];
-      for (let one = command; one.parent; one = one.parent) path.unshift(one.name());
-      return path.join(' ');
-    });
+    .map((command) => pathOf(command).join(' '));
   const without = withJson.filter((command) => !(command in commandOutputs));
   expect(
     without,

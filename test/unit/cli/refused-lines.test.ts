@@ -8,7 +8,7 @@ import { hasScheme, whyNoPath } from '../../../src/core/rows/source-fields.js';
 import { whyNoTarget } from '../../../src/warehouse/index.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
-import { commandsIn, type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
+import { commandsIn, pathOf, type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { ofFile } from '../../support/of-file.js';
 
@@ -23,12 +23,12 @@ const program = buildProgram('0.0.0', () => undefined);
 
 /** Each flag of a file or folder of this machine, with its command. An input may be an address. */
 const flags = commandsIn(program).flatMap((command) => {
-  const path: string[] = [];
-  for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
   const values = command.registeredArguments.filter(({ required }) => required).map(() => 'x');
   const files = command.options.filter(({ flags, long }) => /<(file|dir)>/.test(flags) && long !== '--from');
   return files.flatMap(({ long }) =>
-    long === '--settings' || long === undefined || long === null ? [] : [[[...path, ...values], long] as const],
+    long === '--settings' || long === undefined || long === null
+      ? []
+      : [[[...pathOf(command), ...values], long] as const],
   );
 });
 
