@@ -117,7 +117,7 @@ export async function openRuntime(config: RuntimeConfig) {
     stop: async (until: Promise<unknown>) => opened?.owners.stop('its command was stopped', until),
     team: teamView(parts),
     /** Sends a test alert to each receiver. Throws `UsageError` without one. */
-    testAlerts: async () => (await import('../alerts.js')).testAlerts(config),
+    testAlerts: async () => (await import('../send-alert.js')).testAlerts(config),
     publish: (wish: PublishWish) => publish(parts, wish),
     clean: async (wish: CleanWish) => (await import('./clean.js')).clean(parts, wish),
     /** Finds the data of a job or a URL, without Temporal. Changes nothing. */

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCommand } from '../../../src/worker/alerts.js';
+import { runCommand } from '../../../src/worker/send-alert.js';
 import { madeAlert } from '../../support/alerts/settings.js';
 import { folderOfFile } from '../../support/files/folders.js';
 

@@ -1,7 +1,7 @@
 import { CancelledFailure } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import { verifyWebhook, WebhookRefused } from '../../../src/api/verify-webhook.js';
-import { createSendAlert, postAlert } from '../../../src/worker/alerts.js';
+import { createSendAlert, postAlert } from '../../../src/worker/send-alert.js';
 import { quiet } from '../../support/activities/activity-setting.js';
 import { type Answer, silence, startReceiver, status } from '../../support/alerts/receiver.js';
 import { alertSecret, madeAlert, settingsFor } from '../../support/alerts/settings.js';

@@ -49,7 +49,7 @@ const internal: Readonly<Record<string, string>> = {
   'worker/config/warehouse-setting.ts Error': 'the end of a sentence of the caller',
   'worker/control/workflow-handle.ts WorkflowNotFoundError': 'caught by the same class',
   'worker/host/plugin.ts Error': 'the worker is not running: a mistake of a program',
-  'worker/temporal-server/temporal-server.ts Error': 'retried until the namespace exists',
+  'worker/temporal-server/open-client.ts Error': 'retried until the namespace exists',
   'worker/temporal-server/server-supervisor.ts Error': 'a line of the log in the sentence of a command',
   'worker/temporal-server/download.ts Error': 'a reason in the sentence of the caller',
   'webhook.ts TypeError': 'a mistake of a program: an empty secret',

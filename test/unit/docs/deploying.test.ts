@@ -15,7 +15,7 @@ const monitoring = [
 ];
 
 /** The metrics in the code, as Prometheus names their samples. */
-const samples = ['metrics.ts', 'state-metrics.ts'].flatMap((file) =>
+const samples = ['metrics.ts'].flatMap((file) =>
   [
     ...text(`src/worker/host/${file}`).matchAll(
       /(createCounter|gaugeOf|secondsOf)\((?:\s*meter,)?\s*'(searchflow_\w+)'/g,
