@@ -59,20 +59,14 @@ function urlsOf(grounding: Json): string[] {
   return (citations ?? []).flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
 }
 
-export function eventText(event: { readonly event?: string | null | undefined; readonly data?: unknown }): string {
+type RunEvent = { readonly event?: string | null | undefined; readonly data?: unknown };
+
+export function eventText(event: RunEvent): string {
   const data = event.data === undefined ? '' : ` ${JSON.stringify(event.data)}`;
   return printable(`${event.event ?? 'event'}${data}`, 160);
 }
 
-export interface ListedRun {
-  readonly id: string;
-  readonly status?: string | null | undefined;
-  readonly createdAt?: string | null | undefined;
-  readonly request?: { readonly query?: unknown } | null | undefined;
-  readonly costDollars?: { readonly total?: number | null | undefined } | null | undefined;
-}
-
-export function runsText(runs: readonly ListedRun[]): string {
+export function runsText(runs: Output<'agentRuns'>): string {
   if (runs.length === 0) return 'No agent runs.';
   return columns([
     ['id', 'status', 'cost', 'started', 'query'],
@@ -90,8 +84,6 @@ const POLL_MS = 500;
 const PAGE = 100;
 
 const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
-
-type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
 
 /**
  * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same
@@ -171,7 +163,7 @@ async function watch(
 }
 
 /** Returns a function that prints the new events of a run, each once. It prints nothing if the service keeps none or does not answer. */
-function eventPrinter(call: FreeCall, print: Print): (id: string) => Promise<void> {
+function eventPrinter(call: FreeCall, print: (event: RunEvent) => void): (id: string) => Promise<void> {
   const shown = new Set<string>();
   let cursor: string | undefined;
   return async (id) => {

@@ -11,7 +11,6 @@ import type {
   BatchPlan,
   BatchProgress,
   BatchSummary,
-  CreatedMonitorResult,
   MonitorExport,
   MonitorState,
 } from '../core/workflow-result-schemas.js';
@@ -118,45 +117,34 @@ export async function create(context: Context, file: string, flags: Flags<'monit
     mistakes.unshift(
       '--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).',
     );
-  return withMonitors(context, flags, mistakes, async (control, session) => {
-    const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
-    if (before)
-      context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
-    return showCreated(session, control, definition, secretFile as string, made, flags);
+  return withMonitors(context, flags, mistakes, async (control, { runtime, stopped }) => {
+    const { terminal, cwd } = context;
+    const file = secretFile as string;
+    for (;;) {
+      const { made, before } = await control.create(definition, file, flags.unchecked);
+      if (before) terminal.say('An interrupted command has created this monitor already; nothing was created now.');
+      const id = printable(made.monitor.id);
+      terminal.print<Output<'createdMonitor'>>({ kind: 'monitor', ...made }, id);
+      if (made.adopted)
+        terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
+      for (const other of made.others)
+        terminal.say(`A lost call created a second monitor. ${toDo('To delete it', 'monitors', 'delete', other)}`);
+      if (made.secret === 'kept') {
+        terminal.say(`Its webhook secret is in ${printable(resolve(cwd, file))} under webhook/${id}.`);
+        return exitCodes.ok;
+      }
+      const where = made.adopted ? 'was in the lost answer' : 'was not in the answer';
+      terminal.say(
+        `secret missing: the webhook secret of ${id} ${where}, and the service returns it only once. ` +
+          'To get one, delete the monitor and create it again, with a new id.',
+      );
+      if (!terminal.asks || !(await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
+        terminal.say(toDo('Run this, and then the same command again', 'monitors', 'delete', id));
+        return exitCodes.failed;
+      }
+      await runtime.calls(stopped, (call) => call('deleteMonitor', { id: made.monitor.id }));
+    }
   });
-}
-
-async function showCreated(
-  context: Session,
-  control: MonitorControl,
-  definition: JsonObject,
-  secretFile: string,
-  made: CreatedMonitorResult,
-  flags: Flags<'monitors create'>,
-): Promise<ExitCode> {
-  const { terminal, cwd } = context;
-  const id = printable(made.monitor.id);
-  terminal.print<Output<'createdMonitor'>>({ kind: 'monitor', ...made }, id);
-  if (made.adopted)
-    terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
-  for (const other of made.others)
-    terminal.say(`A lost call created a second monitor. ${toDo('To delete it', 'monitors', 'delete', other)}`);
-  if (made.secret === 'kept') {
-    terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
-    return exitCodes.ok;
-  }
-  const where = made.adopted ? 'was in the lost answer' : 'was not in the answer';
-  terminal.say(
-    `secret missing: the webhook secret of ${id} ${where}, and the service returns it only once. ` +
-      'To get one, delete the monitor and create it again, with a new id.',
-  );
-  if (terminal.asks && (await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
-    await context.runtime.calls(context.stopped, (call) => call('deleteMonitor', { id: made.monitor.id }));
-    const { made: second } = await control.create(definition, secretFile, flags.unchecked);
-    return showCreated(context, control, definition, secretFile, second, flags);
-  }
-  terminal.say(toDo('Run this, and then the same command again', 'monitors', 'delete', id));
-  return exitCodes.failed;
 }
 
 export async function update(

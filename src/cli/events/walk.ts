@@ -84,27 +84,22 @@ export async function sync(context: Context, flags: Flags<'events sync'>): Promi
   });
 }
 
-export async function backfill(context: Context, flags: Flags<'events backfill'>): Promise<ExitCode> {
-  const { range, options, mistakes } = readRange(flags);
-  return run(context, flags, { kind: 'backfill', ...range, ...options }, mistakes);
-}
+export const backfill = (context: Context, flags: Flags<'events backfill'>) => walkRange(context, flags, {});
+export const verify = (context: Context, flags: Flags<'events verify'>) => walkRange(context, flags, { verify: true });
 
-export async function verify(context: Context, flags: Flags<'events verify'>): Promise<ExitCode> {
-  const { range, options, mistakes } = readRange(flags);
-  const { strict = false } = flags;
-  const input = { kind: 'backfill', verify: true, ...range, ...options } as const;
-  return run(context, flags, input, mistakes, { strict });
+async function walkRange(context: Context, flags: Flags<'events backfill'>, how: { readonly verify?: true }) {
+  const { range, options, mistakes } = readAll({
+    range: () => toRange(flags, Date.now()),
+    options: () => toWalkOptions(flags),
+  });
+  return run(context, flags, { kind: 'backfill', ...how, ...range, ...options }, mistakes);
 }
-
-const readRange = (flags: Flags<'events backfill'>) =>
-  readAll({ range: () => toRange(flags, Date.now()), options: () => toWalkOptions(flags) });
 
 async function run(
   context: Context,
-  flags: Pick<Flags<'events sync'>, 'into' | 'qps' | 'rateProfile' | 'detach'>,
+  flags: Pick<Flags<'events sync'> & Flags<'events verify'>, 'into' | 'qps' | 'rateProfile' | 'detach' | 'strict'>,
   input: WalkInput,
   mistakes: readonly string[],
-  { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<ExitCode> {
   const { terminal } = context;
   const work = async (access: WorkflowAccess, session: Session) => {
@@ -123,7 +118,7 @@ async function run(
     terminal.note(
       `${handle.job} ${what}: webset events of ${serviceText(session.config)} into ${printable(walk.into)}.`,
     );
-    return watchWalk(session, handle, { strict });
+    return watchWalk(session, handle, { strict: flags.strict });
   };
   return withAccess(context, flags, mistakes, work, { loads: true, owns: true, detached: flags.detach });
 }

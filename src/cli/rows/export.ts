@@ -42,18 +42,15 @@ export async function exportJob(context: Context, job: string, flags: Flags<'exp
     const scratch = join(own, 'stdout.csv');
     try {
       await runtime.rows.export(job, scratch, form);
-      await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
-        ignoreLostReader,
-      );
+      const { stdout } = context.terminal.streams();
+      await pipeline(createReadStream(scratch), stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+        // A closed pipe (`… | head`) is not a failure.
+        if (error.code !== 'EPIPE') throw error;
+      });
     } finally {
       rmSync(own, { recursive: true, force: true });
     }
   });
-}
-
-/** A closed pipe (`… | head`) is not a failure. */
-function ignoreLostReader(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }
 
 export async function publish(context: Context, what: string, flags: Flags<'publish'>): Promise<ExitCode> {
