@@ -188,7 +188,6 @@ function percentEncode(text: string): string | null {
   }
 }
 
-/** Returns the fields of the input that a path needs, in order. */
 export function pathFields(path: string): string[] {
   return [...path.matchAll(braced)].map((match) => match[1] ?? '');
 }

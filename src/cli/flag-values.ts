@@ -141,7 +141,6 @@ export const wholeNumber =
 
 export const amount: Reader<string, number> = (text, { flag }) => toAmount(flag, text, '');
 
-/** Reads a cap: an amount in dollars, or none. */
 export const cap: Reader<string, MaxCost> = (text, { flag }) =>
   text === 'none' ? text : toAmount(flag, text, ', or none');
 
@@ -169,7 +168,6 @@ export const interval: Reader<string, number | 'never'> = (text, { flag }) =>
     ? text
     : (parseDuration(text) ?? wrong(`${flag}: '${text}' must be a duration such as 15m, 6h or 1d, or never.`));
 
-/** Reads the share of failed answers at which a job pauses, in percent. */
 export const failedShare: Reader<string, number | 'none'> = (text, { flag }) => {
   if (text === 'none') return text;
   const percent = Number(/^(\d{1,3}(?:\.\d{1,6})?)%?$/.exec(text)?.[1]);

@@ -65,7 +65,6 @@ const cacheHours: Reader<string, number> = (text, { flag }) =>
 const asked: Reader<true | string, JsonObject> = (question): JsonObject =>
   question === true ? {} : { query: question };
 
-/** The flags of options of contents. A flag sets the option of its name. */
 export const contentsFlags = {
   '--text': 'page text (the default of --op contents)',
   '--highlights': value(asked, 'snippets of each page'),

@@ -2,7 +2,6 @@ import type { WalkState } from './events/walk.js';
 import type { RawRecord } from './monitors/monitor-warehouse.js';
 import type { AgentRunSync } from './workflow-result-schemas.js';
 
-/** The default warehouse of agent runs. */
 export const DEFAULT_AGENT_WAREHOUSE = 'out/agent-runs.duckdb';
 
 export type SyncCounts = Pick<AgentRunSync, 'pages' | 'runs' | 'added' | 'changed' | 'gone'>;

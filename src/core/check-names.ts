@@ -30,7 +30,6 @@ export interface InputSchema {
   readonly must?: string;
 }
 
-/** The fields of {@link RunBounds}. */
 export const runBoundNames = generatedNames.runBounds.split(' ') as (keyof RunBounds)[];
 
 /** `requests`: fields that hold the request of an operation. `bounds`: fields of a job that must not be inside the request. */

@@ -77,7 +77,6 @@ const ends: Readonly<Record<string, ReadRecords['end']>> = {
   CSV_QUOTE_NOT_CLOSED: 'open',
 };
 
-/** Reads the cells of records with csv-parse. */
 export class CsvParser {
   readonly #options;
   readonly #lineEnd: string;

@@ -57,7 +57,6 @@ export interface NamedColumns {
   readonly renamed: readonly { readonly column: number; readonly name: string }[];
 }
 
-/** Gives all columns different names, like `readHeader`. */
 export function nameColumns(names: readonly string[]): NamedColumns {
   if (names.length > MAX_CELLS)
     throw new CsvError('input-too-large', `More than ${MAX_CELLS} columns, which is the limit`);

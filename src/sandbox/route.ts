@@ -33,7 +33,6 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly query?: z.ZodType<Query>;
   /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run; default 1. */
   readonly weight?: number;
-  /** Whether the route's answers have the queue headers. */
   readonly queued?: boolean;
   work(call: Call<Body, Query>): RouteAnswer;
 }

@@ -38,7 +38,6 @@ export interface SandboxStats {
   readonly requests: number;
   /** Number of requests by the status that was sent. `0`: the connection was closed without a status. */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Number of requests that the rate limit refused. */
   readonly limited: number;
   readonly dollars: number;
   /** Highest rate cost of the admitted requests in any period of one second. */

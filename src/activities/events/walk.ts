@@ -37,7 +37,6 @@ import { checkRequest } from '../operations/whole-request.js';
 import { walkOn } from './follow-cursor.js';
 import { WalkLoader } from './walk-loader.js';
 
-/** Input of `finishWalk`. */
 export interface FinishWalk {
   readonly walk: Walk;
   readonly startedAt: number;

@@ -51,7 +51,6 @@ const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
 /** Attempts at a plan while list and dry run differ. The two may differ because a monitor changed in between. */
 const PLAN_TRIES = 3;
 
-/** The activities of the workflow `batchMonitors`. */
 export function createMonitorBatchActivities(deps: ActivityDeps) {
   const { origin } = deps;
   const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });

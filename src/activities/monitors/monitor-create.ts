@@ -23,7 +23,6 @@ const MONITOR_KEY = 'searchflow';
 
 type Made = MadeMonitor['monitor'];
 
-/** The activities of the workflow `createMonitor`. */
 export function createMonitorCreateActivities(deps: ActivityDeps) {
   const storeOf = async ({ secretFile, host }: CreateStep) =>
     secretFile === undefined ? deps.secrets : deps.monitors.secrets({ file: secretFile, host });

@@ -27,7 +27,6 @@ export type ExportSlice = ExportCounts & { readonly complete: boolean };
 /** Number of monitors whose runs are read at the same time. */
 const WIDTH = 5;
 
-/** The activities of the workflow `exportMonitorRuns`. */
 export function createMonitorExportActivities(deps: ActivityDeps) {
   const { origin } = deps;
   return {

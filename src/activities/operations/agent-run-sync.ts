@@ -38,7 +38,6 @@ const WIDTH = 5;
 /** How often a list is begun again. */
 const MOST_RESTARTS = 3;
 
-/** The activities of the workflow `syncAgentRuns`. */
 export function createAgentRunSyncActivities(deps: ActivityDeps) {
   return {
     /**

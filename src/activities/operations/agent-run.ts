@@ -25,7 +25,6 @@ import { checkRequest } from './whole-request.js';
 
 type Step = RunStep<AgentRequest, RunResearchOptions>;
 
-/** The activities of the workflow `runAgent`. */
 export function createAgentRunActivities(deps: ActivityDeps) {
   return {
     /**

@@ -17,7 +17,6 @@ const MOST_BYTES = 2_000_000;
 /** Keys that are read at once. */
 const AT_ONCE = 100;
 
-/** The input of `readAnswer`, and what it returns. */
 export const readAnswerSchemas = {
   request: z.strictObject({
     landed: z

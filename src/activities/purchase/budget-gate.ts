@@ -52,7 +52,6 @@ export class BudgetGate {
 export class BudgetGates {
   readonly #gates = new Map<string, BudgetGate>();
 
-  /** Returns the gate of a purchase; `leave` releases the gate. */
   enter({ cap, mostMicros }: Pick<PurchaseRequest, 'cap' | 'mostMicros'>): BudgetGate {
     const name = cap?.bookPrefix;
     const gate = (name !== undefined && this.#gates.get(name)) || new BudgetGate((name ?? mostMicros) !== undefined);

@@ -116,7 +116,6 @@ export class LongRunningUnit {
     }
   }
 
-  /** Follows a run to its end and lands its answer. */
   async #follow(intent: OpenIntent, facts: RunFacts): Promise<RunOutcome> {
     const { stats, stop, gate, purchaseRequest } = this.#context;
     const { slots, maxRunMs } = this.#longRunning;

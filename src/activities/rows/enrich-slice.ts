@@ -259,7 +259,6 @@ type SlicePurchase = AnyPurchase & {
   readonly maxRunMs?: number;
 };
 
-/** Returns the purchase request for units of a row job. */
 export function rowPurchase(
   deps: Deps,
   staged: StagedJob,

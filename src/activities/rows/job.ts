@@ -40,7 +40,6 @@ export interface OpenedJob {
   readonly isShared: boolean;
   /** Counts of loaded rows. Absent if no row is loaded. */
   readonly loaded?: LoadedRows;
-  /** The staged job as recorded in the folder or store. */
   readonly staged: StagedJob;
   readonly csv: string | null;
 }

@@ -30,7 +30,6 @@ export interface Answer<O> extends AnswerHeaders {
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (API reference: prices). */
   readonly costMicros: number | null;
-  /** Warnings and notices of the service about the request. */
   readonly warnings: readonly ServiceWarning[];
   /** Size of the decompressed body. */
   readonly bytes: number;

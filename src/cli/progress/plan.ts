@@ -87,7 +87,6 @@ export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, f
   return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
 }
 
-/** Returns the number of bad rows among the rows of `--limit`. */
 export const badRowsOf = ({ staged, limitedBadRows }: JobPlan): number => limitedBadRows ?? staged.badRows;
 
 /** Number of distinct units in the rows of `--limit`. */

@@ -83,7 +83,6 @@ export interface EnrichManner extends Pick<Flags<'enrich'>, 'dryRun' | 'yes' | '
   readonly asksAlways?: boolean;
 }
 
-/** Note for a job of agent rows that was stopped. */
 const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
 
 /**

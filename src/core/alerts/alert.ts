@@ -42,7 +42,6 @@ export interface AlertFact extends Pick<Alert, 'text' | 'data'> {
 export const receivers = ['webhook', 'command'] as const;
 export type Receiver = (typeof receivers)[number];
 
-/** Input of the workflow `deliverAlert`. */
 export interface AlertDelivery {
   readonly alert: Alert;
   readonly receiver: Receiver;

@@ -8,7 +8,6 @@ import { Secret } from './secret.js';
 export const STORE_SCHEMA = 'searchflow_store';
 export const WAREHOUSE_SCHEMA = 'searchflow';
 
-/** A parsed address of a PostgreSQL database. */
 export interface PostgresAddress {
   /** A name or IP address without brackets, or the folder of a Unix socket. */
   readonly host: string;

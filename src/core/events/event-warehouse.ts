@@ -72,7 +72,6 @@ export interface RawPage {
   readonly events: Uint8Array;
 }
 
-/** The number of bytes of pages. */
 export function sizeOfPages(pages: readonly RawPage[]): number {
   return pages.reduce((sum, { events }) => sum + events.length, 0);
 }
@@ -140,7 +139,6 @@ export interface EventWarehouse {
   load(batch: readonly WindowPages[]): Promise<readonly LoadedPages[]>;
   /** Updates the current state of a service from all loaded events, and resolves after the update. Called after the last load of a run. */
   foldAll(origin: string): Promise<void>;
-  /** Streams of a service that the warehouse knows, by name. */
   streams(origin: string): Promise<readonly StreamListing[]>;
   /** Returns the result of a verification whose windows are all done. Repeated calls return the same result. */
   verified(key: StreamKey): Promise<Verification>;

@@ -3,7 +3,6 @@ import type { WalkCounts } from '../workflow-result-schemas.js';
 import type { StreamKey } from './event-warehouse.js';
 import type { Span } from './walk-window.js';
 
-/** The default warehouse of events. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
 
 /** Returns the problem of a backfill's range; null where there is none. */

@@ -1,4 +1,3 @@
-/** The cost of a call under the team's rate limit. */
 export interface RateCost {
   /** Rate class of the operation, such as `contents`; the profile maps the class to buckets. */
   readonly rateClass: string;

@@ -3,7 +3,6 @@ import type { MonitorFilter } from '../workflow-input-schemas.js';
 import type { BatchEffect, EffectKind, MonitorEffect, MonitorState } from '../workflow-result-schemas.js';
 import { statuses } from './monitor-batch.js';
 
-/** Whether a monitor changed between two reads. */
 export function isChanged(before: MonitorState, now: MonitorState): boolean {
   return before.status !== now.status || before.updatedAt !== now.updatedAt || isRedefined(before, now);
 }
@@ -70,7 +69,6 @@ export function contradiction(planned: readonly MonitorState[], reported: DryRun
   return `the dry run has ${count} monitor(s), the list ${known.size}`;
 }
 
-/** A monitor of a batch, and the effects of the batch's calls. */
 export interface PlannedMonitor extends MonitorState {
   /** False: a call affected the monitor although the monitor is not in the plan. */
   readonly planned: boolean;
@@ -100,7 +98,6 @@ export function effectOf(action: MonitorAction, one: PlannedMonitor, now: Monito
   return effect('missed', 'matches, but was not affected');
 }
 
-/** Sums up the effects of an ended batch. */
 export function summarizeEffects(effects: readonly MonitorEffect[], shown: number): BatchEffect {
   const count = (kind: MonitorEffect['kind']) => effects.filter((one) => one.kind === kind).length;
   return {

@@ -9,5 +9,4 @@ export const monitorWorkflows = {
 export const monitorSignals = { runsChanged: 'runsChanged' } as const;
 export const monitorUpdates = { approve: 'approve', reject: 'reject' } as const;
 
-/** The default warehouse of monitors. */
 export const DEFAULT_MONITOR_WAREHOUSE = 'out/monitors.duckdb';

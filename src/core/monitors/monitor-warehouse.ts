@@ -67,7 +67,6 @@ export type ExportCounts = Pick<MonitorExport, 'read' | 'added' | 'again' | 'res
 /** A record of the service with all its fields, including unknown fields. */
 export type RawRecord = { readonly id: string } & { readonly [name: string]: unknown };
 
-/** The runs of monitors, for analysis (API reference: /monitors). */
 export interface MonitorRuns {
   /** Loads the present monitors; `mark` identifies the export. Monitors that no longer exist keep their rows, with a time in `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;

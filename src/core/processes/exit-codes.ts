@@ -41,7 +41,6 @@ export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCod
 /** Errors of an outage: nothing is wrong with the command or its settings, so schedulers retry the command. */
 const outages: readonly ErrorCode[] = ['postgres-unreachable', 'source-unreachable'];
 
-/** Returns the exit code of a `UsageError` or a `CsvError` by its code. */
 export const exitCodeOfUsage = (code: ErrorCode): ExitCode =>
   outages.includes(code) ? exitCodes.failed : exitCodes.usage;
 

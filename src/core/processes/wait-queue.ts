@@ -63,7 +63,6 @@ export class WaitQueue<T, R = void> implements Iterable<Waiter<T, R>> {
     });
   }
 
-  /** Rejects all waiters. */
   rejectAll(reason: unknown): void {
     for (const waiter of this) waiter.reject(reason);
   }

@@ -4,7 +4,6 @@ import type { Allowed, JobEntry, OwnedWork, Owner, Stage, WalkEntry } from '../j
 export const isUnfinished = ({ state: { phase } }: Pick<JobEntry, 'state'>): boolean =>
   phase === 'running' || phase === 'paused';
 
-/** The number of earlier stages of a job that are kept. */
 const KEEP_STAGES = 3;
 
 /** Returns the entry of a job that is staged again. The stages of the former entry become earlier stages; its last run stays. */

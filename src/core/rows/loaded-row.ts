@@ -31,7 +31,6 @@ export interface RowState {
   readonly tag: string | null;
 }
 
-/** Failed rows of a job with one status and tag. */
 export interface FailedGroup {
   readonly status: 'error' | 'invalid';
   readonly tag: string | null;

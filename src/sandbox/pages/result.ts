@@ -5,7 +5,6 @@ import { asked, type ContentsOptions, type Wanted } from './contents-options.js'
 import { hostOf, pageOf } from './page.js';
 import { schemaValue } from './schema-value.js';
 
-/** One item of `results`. */
 export type Result = Readonly<Record<string, unknown>> & { readonly url: string };
 
 export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, settings: Settings): Result {

@@ -133,7 +133,6 @@ function* answerFrames(id: string, content: unknown, ...last: readonly object[])
   yield DONE_FRAME;
 }
 
-/** Micro-dollars of an answer. */
 const ANSWER_MICROS = estimateAnswer(prices);
 
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();

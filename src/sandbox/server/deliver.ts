@@ -97,7 +97,6 @@ async function* drip(body: Buffer, { bytes = 1, everyMs = 1000 }: Of<'drip'>, pa
   }
 }
 
-/** The bytes of a stream up to the cut. */
 async function* untilCut(frames: FrameSource, fault: Omit<Of<'cut-stream'>, 'kind'>): AsyncIterable<Buffer> {
   const { insideCharacter = false } = fault;
   const events = fault.events ?? 1;

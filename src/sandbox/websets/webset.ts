@@ -219,7 +219,6 @@ export function itemsAt(scene: Scene): Thing[] {
   return Array.from({ length: itemCounts[scene.step] as number }, (_, n) => itemAt(scene, n));
 }
 
-/** Item `n` of a webset at the step of the scene. */
 function itemAt(scene: Scene, n: number): Thing {
   const { entity, subject, city, id } = scene;
   const hash = mix(scene.hash, 300 + n);

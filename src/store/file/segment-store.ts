@@ -49,7 +49,6 @@ export class SegmentStore {
     return damagedSegments;
   }
 
-  /** Records the new ends of a repaired segment. */
   mended({ name }: Segment, ends: SegmentEnds): void {
     this.#ends.set(name, ends);
   }
@@ -75,12 +74,10 @@ export class SegmentStore {
     return this.#writers.has(name);
   }
 
-  /** Returns the path of a segment's file of lines. */
   lineFile(name: string): string {
     return this.#path(name, LINES);
   }
 
-  /** Returns the path of a segment's file of bodies. */
   unitFile(name: string): string {
     return this.#path(name, UNITS);
   }

@@ -158,7 +158,6 @@ export async function writeAll(
   }
 }
 
-/** Returns pieces without their first bytes. */
 function without(pieces: readonly Buffer[], bytes: number): readonly Buffer[] {
   let left = bytes;
   let done = 0;

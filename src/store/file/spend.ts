@@ -221,7 +221,6 @@ export class SpendSums {
     return asked;
   }
 
-  /** Applies a change to all sums of a purchase. */
   #each(asked: Intended, change: (sum: Amounts) => void): void {
     const { team, segment, at } = asked;
     const day = startOfDay(at);

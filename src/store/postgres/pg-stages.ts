@@ -14,7 +14,6 @@ import { identifier, type Postgres } from '../../postgres/index.js';
 /** Number of stages that are kept for a job, because a current run may read an older stage. */
 const KEEP_GENERATIONS = 4;
 
-/** Arguments of {@link PgStages}. */
 export interface PgStagesOptions {
   /** Folder on this machine for slices that were staged on another machine. */
   readonly cacheDir: string;

@@ -4,7 +4,6 @@ import type { Slots, SlotsView } from '../../core/limiter/slots.js';
 import { WaitQueue } from '../../core/processes/wait-queue.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
-/** Arguments of {@link PgSlots}. */
 export interface PgSlotsOptions {
   readonly postgres: Postgres;
   /** Id of the team, which all its processes share. */

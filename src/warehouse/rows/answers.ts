@@ -7,7 +7,6 @@ import type { Dialect, Transaction } from '../dialect.js';
 import { stale, textsOf, useFreshness } from './row-sql.js';
 import { facts } from './row-tables.js';
 
-/** The fields of the facts, see `Dialect.withFacts`. */
 export const factFields = facts.map(({ field }) => field);
 
 /**

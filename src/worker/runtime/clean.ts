@@ -67,7 +67,6 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Outpu
   };
 }
 
-/** The jobs to clean: done, and ended long enough ago. */
 async function doneJobs(
   parts: RuntimeParts,
   { job, olderThanMs }: CleanWish,

@@ -193,7 +193,6 @@ export class ScheduleControl {
     return times;
   }
 
-  /** Deletes a schedule; its current run continues. */
   remove(name: string): Promise<void> {
     return this.#known(name, (handle) => handle.delete());
   }

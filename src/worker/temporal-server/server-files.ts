@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
 import { replaceNow } from '../../files/write-durably.js';
 
-/** Paths of the embedded server's files. */
 export type ServerFiles = ReturnType<typeof serverFiles>;
 
-/** Paths of the embedded server's files in a state folder. */
 export const serverFiles = (stateDir: string) => ({
   stateDir,
   database: join(stateDir, 'temporal.db'),

@@ -389,7 +389,6 @@ function inParts<T>(all: readonly T[], bytesOf: (one: T) => number, most: typeof
 const failed = (error: RowError, index: number, costDollars = 0): Sized =>
   sizedOf({ index, status: 'error', data: null, error, costDollars });
 
-/** The bytes that an answer may have in a page. */
 function answerBytes({ options, template }: RowsHow): number {
   const { contents, text, numResults } = { ...options, ...template } as RowFields;
   const isLarge = contents !== undefined || text !== undefined || Number(numResults) > 25;

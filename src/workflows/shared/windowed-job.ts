@@ -105,7 +105,6 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   /** The state of the job for Temporal's web UI. */
   protected abstract details(): string;
   protected abstract readonly kind: 'rows' | 'walk';
-  /** Name of an opened job, for `resume`. */
   protected abstract get name(): string;
   /** Number of pieces in progress at once. */
   protected abstract get window(): number;
