@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { dollars } from '../core/text/money.js';
 import { shellWord, toDo as toDoOf } from '../core/text/shell-word.js';
 
-export { count, some } from '../core/text/count.js';
+export { count, sentence, some } from '../core/text/count.js';
 export { dollars };
 
 export const DAY_MS = 86_400_000;
@@ -87,8 +87,6 @@ export const toDo = (text: string, ...words: readonly string[]): string =>
   toDoOf(text, ...words.map((word) => printable(word)));
 
 type Env = Readonly<Record<string, string | undefined>>;
-
-export const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`;
 
 /** Returns the words that a person types before a command. In a clone, npm runs the commands. */
 export function programOf({ npm_lifecycle_event: script }: Env): string {

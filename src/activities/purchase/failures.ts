@@ -133,8 +133,8 @@ export function splitRefused<U>(batch: readonly U[], alone = false): readonly (r
 
 const tagOf = ({ facts }: ApiError): string => facts.tag ?? 'INVALID_REQUEST';
 
-const sentenceOf = ({ message, requestId }: ApiError): string =>
-  requestId === null ? message : message.replaceAll(requestId, '');
+const refusalOf = ({ facts: { status, tag }, serverMessage, requestId }: ApiError): string =>
+  JSON.stringify([status, tag, requestId === null ? serverMessage : serverMessage?.replaceAll(requestId, '')]);
 
 /**
  * Units of a purchase that the service refused in a request of their own. The refusals are recorded once it is known that the purchase as a
@@ -151,13 +151,13 @@ export class Refusals {
   }
 
   /**
-   * Adds a refused unit. Throws if the service has accepted no request and refuses the first units with the same sentence. Then the part
+   * Adds a refused unit. Throws if the service has accepted no request and refuses the first units for the same cause. Then the part
    * that all units share is the cause, and the service would refuse the other units, too.
    */
   async add(unit: Unit, error: ApiError): Promise<void> {
     this.#refusals.push({ unit, error });
     this.#context.failures?.failed([unit], tagOf(error));
-    const isAlike = (one: { readonly error: ApiError }) => sentenceOf(one.error) === sentenceOf(error);
+    const isAlike = (one: { readonly error: ApiError }) => refusalOf(one.error) === refusalOf(error);
     if (!this.#isEnough() || !this.#refusals.every(isAlike)) return;
     if (!(await this.#wasAccepted()) && this.#context.stats.acceptsNone) throw this.#allRefused(error);
   }

@@ -23,11 +23,11 @@ interface Begun {
   readonly at: number;
 }
 
-/** Describes the long waits in `begun`; null if no wait is long. `what`: a noun to count, or `the …`. */
-export function longWaitFor(begun: readonly Begun[], what: string, now: number): string | null {
+/** Describes the long waits in `begun`; null if no wait is long. `what`: a noun to count, or with `isOne` the name of one thing. */
+export function longWaitFor(begun: readonly Begun[], what: string, now: number, isOne = false): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
   if (long.length === 0) return null;
-  const things = what.startsWith('the ') ? what : `${long.length} ${what}${long.length === 1 ? '' : 's'}`;
+  const things = isOne ? what : `${long.length} ${what}${long.length === 1 ? '' : 's'}`;
   return `waiting ${Math.round(Math.max(...long) / 1000)} s for ${things}`;
 }
 
@@ -133,7 +133,7 @@ export class PurchaseStats {
   longWait(now: number): string | null {
     return (
       longWaitFor([...this.requestsSent], 'request', now) ??
-      longWaitFor([...this.lists], LIST, now) ??
+      longWaitFor([...this.lists], LIST, now, true) ??
       longWaitFor([...this.runs], 'run', now)
     );
   }
@@ -148,7 +148,7 @@ export class PurchaseStats {
     if (this.slotWaits.size === 0) return null;
     return listedSince === null
       ? `${NO_SLOT}${inUse === null ? '' : holdersText(inUse)}`
-      : longWaitFor([{ at: listedSince }], LIST, now);
+      : longWaitFor([{ at: listedSince }], LIST, now, true);
   }
 
   /**

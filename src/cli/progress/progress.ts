@@ -112,9 +112,7 @@ export interface ProgressReader<Progress, Heartbeat> {
 export function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
-  // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has these details.
-  const reason = limits.blockReason?.split(' (', 1)[0];
-  return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
+  return `blocked for ${seconds} s${limits.blockReason ? ` by ${limits.blockReason}` : ''}`;
 }
 
 /**

@@ -56,9 +56,7 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   const left = leftRunning(ending);
   // Rows whose retry buys nothing, because their runs are left running, have a line of their own.
-  const retryable = retriedTags
-    .filter((tag) => ruleOf(tag).charged !== 'never')
-    .reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
+  const retryable = rowsWith(summary, (tag) => retriedTags.includes(tag) && ruleOf(tag).charged !== 'never');
   return lines(
     headline(ending),
     message !== undefined && printable(message),
@@ -91,8 +89,11 @@ function writtenText({ summary: { into, warehouse }, csv }: Ending): string {
 }
 
 /** Returns a text about the runs at the service that took longer than --max-run-time and are left running; null without such runs. */
+const rowsWith = ({ warehouse: { tags } }: JobSummary, isOne: (tag: string) => boolean): number =>
+  Object.entries(tags).reduce((sum, [tag, rows]) => sum + (isOne(tag) ? rows : 0), 0);
+
 function leftRunning({ summary, plan }: Ending) {
-  const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
+  const rows = rowsWith(summary, (tag) => ruleOf(tag).charged === 'never');
   if (rows === 0) return null;
   // If several rows share a run, the number of rows is known here, but not the number of runs.
   if ((plan?.staged.rowsPerRun ?? 1) > 1) return { text: `the runs of ${some(rows, 'row')}`, verb: 'were' };

@@ -158,11 +158,12 @@ export async function withRuntime(
   }
 
   async function stopOn(name: StopSignal): Promise<ExitCode> {
-    const again = `To resume:\n  ${resumeCommand(context.args, context.env)}`;
+    const typed = resumeCommand(context.args, context.env);
+    const again = `To resume:\n  ${typed}`;
     const code = signalExitCodes[name];
     const { working, watched } = declared;
     if (watched !== undefined) {
-      terminal.say(`Stopped waiting; ${watched} is not affected. ${again.replace('To resume', 'To wait again')}`);
+      terminal.say(`Stopped waiting; ${watched} is not affected. To wait again:\n  ${typed}`);
       return code;
     }
     if (working === undefined) {
@@ -174,7 +175,7 @@ export async function withRuntime(
     const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
-        `Detached. ${job ?? 'The work'} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,
+        `Detached. ${job ?? 'The work'} continues in the process that runs it. To watch it again:\n  ${typed}`,
       );
       return code;
     }

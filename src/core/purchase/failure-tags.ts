@@ -5,7 +5,7 @@ export interface FailureTag {
    * if a person asks for it. Absent: never, as for a tag that is not in the table.
    */
   readonly again?: 'pass' | 'redrive' | 'asked';
-  /** Whether the failure was charged. `maybe`: its requests do not tell; `never`: a retry buys nothing. Absent: its requests tell. */
+  /** Whether the failure was charged. `maybe`: its requests do not tell; `never`: its run was left running. Absent: its requests tell. */
   readonly charged?: 'maybe' | 'never';
   /** `lost`: no answer came. `unread`: the answer is kept, and another one would be no easier to parse. */
   readonly answer?: 'lost' | 'unread';

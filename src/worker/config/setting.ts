@@ -1,14 +1,13 @@
 import type { InputSchema } from '../../core/check-names.js';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
+import { sentence } from '../../core/text/count.js';
 
 /** A setting: how its value is written, and what is made of it. */
 export interface Setting<T> {
   /** Variable of the environment; null: only the plugin has the setting. */
   readonly variable: string | null;
-  /** A second name of the variable. */
   readonly alias?: string;
-  /** Name of the flag in `ConfigFlags`. */
   readonly flag?: string;
   /** The value as the plugin gets it, and as a text is read without `parse`, with its default. `writeOnly`: messages never show it. */
   readonly schema: InputSchema & { readonly default?: unknown };
@@ -36,7 +35,7 @@ export function mistakeText(name: string, value: string, where: string | null, e
   const subject = error instanceof Wrong ? error.subject : value;
   const source = where === null ? '' : ` (${where})`;
   const start = subject === '' ? `${name}${source}:` : `${name}: ${subject}${source}`;
-  return `${start} ${problem}${/[?.]$/.test(problem) ? '' : '.'}`;
+  return sentence(`${start} ${problem}`);
 }
 
 /** A value as a message may show it: short, printable, and without any password. */

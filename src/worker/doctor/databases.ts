@@ -1,3 +1,4 @@
+import { sentence } from '../../core/text/count.js';
 import { STORE_SCHEMA, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { errorFixes } from '../../core/errors/registry.js';
@@ -53,11 +54,11 @@ export const bad = (check: string, why: string, mend: string): Finding => ({ che
 
 /** The finding about an error, with the sentence of its code. */
 export const badBy = (check: string, error: unknown): Finding =>
-  bad(check, `${messageOf(error)}.`, errorFixes[codeOfError(error)]);
+  bad(check, messageOf(error), errorFixes[codeOfError(error)]);
 
-/** The message of an error, in a sentence without its end. */
+/** The message of an error, as a sentence. */
 export const messageOf = (error: unknown): string =>
-  (error instanceof Error ? error.message || error.name : String(error)).replace(/\.$/, '');
+  sentence(error instanceof Error ? error.message || error.name : String(error));
 
 /** Compares the clock of this machine with another one, which was read between `began` and `ended`. */
 export function clockFinding(check: string, began: number, ended: number, there: number, other: string): Finding {
@@ -205,7 +206,7 @@ async function schemaFinding(
       grant(`GRANT USAGE, CREATE ON SCHEMA ${quoted} TO ${user}`),
     );
   const state = await schemaState(postgres, name, schema).catch((error: unknown) => {
-    return bad(check, `${messageOf(error)}.`, `Name another schema in ${settings[setting].variable} (?schema=name).`);
+    return bad(check, messageOf(error), `Name another schema in ${settings[setting].variable} (?schema=name).`);
   });
   if (state !== null && 'check' in state) return state;
   const missing = await missingRights(postgres, name, state === null ? [] : tables);

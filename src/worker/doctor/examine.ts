@@ -8,6 +8,7 @@ import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { ApiError, createTransport } from '../../api/index.js';
 import { proxiesTo } from '../../core/connections/proxies.js';
 import { errorFixes } from '../../core/errors/registry.js';
+import { sentence } from '../../core/text/count.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { inPackage } from '../../files/package-root.js';
 import { nearestThere } from '../../warehouse/index.js';
@@ -138,7 +139,7 @@ async function checkNative(): Promise<readonly Finding[]> {
     native.map(async ([check, load, mend]) => {
       const why = await whyNotLoaded(load);
       if (why === null) return fine(check, `${load} can be loaded.`);
-      const text = `${load} cannot be loaded on ${process.platform} ${process.arch}: ${why}.`;
+      const text = `${load} cannot be loaded on ${process.platform} ${process.arch}: ${sentence(why)}`;
       const install = check === 'temporal-sdk' ? installPeers() : '\n  npm install --include=optional';
       return bad(check, text, `${mend}:${install}`);
     }),
@@ -159,7 +160,7 @@ async function whyNotLoaded(name: string): Promise<string | null> {
     execFile(process.execPath, args, { ...options, windowsHide: true }, (error, _, stderr) => {
       if (error === null) return done(null);
       if (error.signal) return done(`the process ended with ${error.signal}`);
-      done(/^\w*Error.*$/m.exec(stderr)?.[0]?.replace(/\.$/, '') ?? messageOf(error).split('\n', 1)[0] ?? '');
+      done(/^\w*Error.*$/m.exec(stderr)?.[0] ?? error.message.split('\n', 1)[0] ?? '');
     });
   });
 }
@@ -227,7 +228,7 @@ async function checkService({ config, isWrong }: Setup): Promise<readonly Findin
 function keyFinding(error: ApiError, { baseUrl, wire }: RuntimeConfig): Finding {
   const { status, tag, phase, unrecognized } = error.facts;
   const { host, hostname } = new URL(baseUrl);
-  const text = `${messageOf(error)}.`;
+  const text = messageOf(error);
   if (unrecognized)
     return bad(
       'service',

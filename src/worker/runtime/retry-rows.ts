@@ -1,8 +1,8 @@
 import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
-import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import type { FailedPick, FailedUnit, RowProgress, RowReads } from '../../core/rows/row-warehouse.js';
@@ -29,9 +29,9 @@ export async function planRetry(parts: RuntimeParts, job: string, selection: Fai
   const wanted = units.filter(({ key }) => key !== null && !left.has(key));
   const costs = quote(staged, pricesAt(Date.now(), config.prices), rateProfileOf(config));
   // The runs of these rows were left running at the service, and are followed again without a purchase.
-  const running = wanted.filter(({ tag }) => tag === RUN_OVERDUE);
+  const running = wanted.filter(({ tag }) => ruleOf(tag).charged === 'never');
   for (const slice of new Set(wanted.map((unit) => unit.slice))) {
-    const bought = wanted.filter((unit) => unit.slice === slice && unit.tag !== RUN_OVERDUE);
+    const bought = wanted.filter((unit) => unit.slice === slice && !running.includes(unit));
     costs.add(bought.map(({ unit }) => unit as string));
   }
   const { micros, requests, isMost, seconds, perSecond } = costs.total();

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
+import { sentence } from '../../core/text/count.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
@@ -230,7 +231,7 @@ export async function checkPublish(
         (error: Error) => error.message,
       ));
   if (why !== null)
-    throw new UsageError('publish-target-invalid', `--publish: ${why.replace(/\.$/, '')}. Nothing was bought.`);
+    throw new UsageError('publish-target-invalid', `--publish: ${sentence(why)} Nothing was bought.`);
 }
 
 /** Publishes a job from its warehouse, or events or monitors, without Temporal. */

@@ -50,7 +50,7 @@ export async function failedRowsOf(parts: RuntimeParts, name: string, filter: Fa
   const { job, into } = staged;
   const { value, problem } = await readWarehouse(parts, staged, (warehouse) => warehouse.failedRows(job, filter));
   if (value === null)
-    throw new CodedError('warehouse-unusable', `The failed rows of ${job} cannot be read now: ${problem}.`);
+    throw new CodedError('warehouse-unusable', `The failed rows of ${job} cannot be read now: ${problem}`);
   const keys = value.rows.flatMap(({ key }) => key ?? []);
   const histories = await (await parts.store.journal()).history(keys, [job]);
   return {
@@ -229,14 +229,14 @@ async function readWarehouse<T>(
     return { value: await read(parts.warehouses.of(staged)), problem: null };
   } catch (error) {
     if (error instanceof WarehouseBusy) return { value: null, problem: busyText(parts, staged, error) };
-    if (error instanceof WarehouseUnusable) return { value: null, problem: error.message.replace(/\.$/, '') };
+    if (error instanceof WarehouseUnusable) return { value: null, problem: error.message };
     throw error;
   }
 }
 
 /** A worker has a DuckDB file open while it loads. */
 function busyText({ store }: RuntimeParts, { into }: StagedJob, { message, pid }: WarehouseBusy): string {
-  if (pid === null || pid !== store.holder()) return message.replace(/\.$/, '');
+  if (pid === null || pid !== store.holder()) return message;
   return `${warehouseFile(into)} is open in process ${pid}, which is the worker of this folder and is loading rows. Run the command again in a moment, or when the job pauses or ends`;
 }
 
@@ -279,7 +279,7 @@ class StagedRows {
     try {
       return await readSlice(await this.#stages.slice(this.#staged, slice));
     } catch (error) {
-      this.problem = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+      this.problem = error instanceof Error ? error.message : String(error);
       return [];
     }
   }

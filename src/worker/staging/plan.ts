@@ -1,8 +1,9 @@
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
-import { type Journal, type Landed, RUN_OVERDUE } from '../../core/purchase/journal.js';
+import type { Journal, Landed } from '../../core/purchase/journal.js';
 import { type PriceTable, pricesAt } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
@@ -302,7 +303,7 @@ async function unlessUnread(read: () => Promise<readonly FailedUnit[]>): Promise
 }
 
 /** The purchase of the unit is open and the run continues: another request for the unit follows the same run. */
-const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === RUN_OVERDUE;
+const isLeftRunning = ({ errorTag }: Landed): boolean => ruleOf(errorTag).charged === 'never';
 
 function leftNote(left: number): string {
   const runs =

@@ -322,9 +322,9 @@ export function toRunInput({ staged, asked, csv }: RunOfJob, shared: boolean): E
   };
 }
 
-/** Adds the name of the input to an error about its contents, unless the message has the name. */
+/** Adds the name of the input to an error about a line of it; an error about a whole file has its name. */
 function withName(error: unknown, name: string): unknown {
-  if (!(error instanceof CsvError) || error.message.includes(name)) return error;
+  if (!(error instanceof CsvError) || error.line === null) return error;
   const Kind = error instanceof InputUnsteady ? InputUnsteady : CsvError;
   return new Kind(error.errorCode, `${name}: ${error.message}`, error.line, error.column);
 }

@@ -172,7 +172,7 @@ describe('rowProgress', () => {
     };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
     const reader = rowProgress();
-    const blocked = 'blocked for 3 s by POST /contents: 429 Too Many Requests';
+    const blocked = `blocked for 3 s by ${limits.blockReason}`;
     expect(blockedText(limits, 3_000)).toBe(blocked);
     expect(reader.line(3_000, progress, running, blocked).waits).toBe(blocked);
     // The speed before the block tells nothing about the time to the end.
