@@ -1,13 +1,13 @@
-import type { Client } from '@temporalio/client';
 import { DEFAULT_EVENT_WAREHOUSE, type WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
+import type { WalkStatus as FoundWalk } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse, warehouseOf } from '../../worker/config/warehouse-setting.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { type EventStatus, isMissingFile, readEventStatus } from '../../worker/store/event-status.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
-import { answered, type Session, settings, withRuntime } from '../shared/session.js';
+import { type Session, settings, withRuntime } from '../shared/session.js';
 import { lines, printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, meantType, runningText, statusData, statusText } from './events.js';
 
@@ -78,7 +78,7 @@ async function statuses(
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
     if (known && known.pending.length === 0) continue;
-    const asked = await walkStatusOf(runtime, walk);
+    const asked = stateOf(await runtime.jobs.statusOfWalk(walk));
     // The walk of an unfinished stream is not done, even if its last run is.
     const status: WalkStatus = known && asked.state === 'done' ? { state: 'stopped', message: null } : asked;
     // Without its warehouse, a walk is known only from its workflow, so each state is shown.
@@ -93,22 +93,13 @@ type WalkStatus =
   /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */
   | { readonly state: 'failed' | 'stopped' | 'interrupted' | 'done'; readonly message: string | null };
 
-/** Returns the state of a walk from its worker and a Temporal server that runs. Starts no server. */
-export async function walkStatusOf(
-  runtime: Pick<Runtime, 'running'>,
-  { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
-): Promise<WalkStatus> {
-  const ask = async (client: Client | null): Promise<WalkStatus | null> => {
-    if (client === null) return null;
-    const { WalkHandle } = await import('../../worker/control/job-handle.js');
-    const walk = new WalkHandle(client, workflowId, job);
-    const end = await walk.end();
-    if (end === null) return { state: 'running', ...(await walk.progress()) };
-    // A scheduled run that ended early reports the reason.
-    const { phase, message } = end;
-    return { state: phase === 'failed' || phase === 'done' ? phase : 'stopped', message };
-  };
-  return (await answered(runtime.running().then(ask))) ?? { state: 'interrupted', message: null };
+/** The state of a walk in a status of events. */
+export function stateOf({ phase, shown, message, isAnswered }: FoundWalk): WalkStatus {
+  if (shown !== null) return { state: 'running', ...shown };
+  if (phase === 'done' || phase === 'failed') return { state: phase, message };
+  if (phase === 'cancelled') return { state: 'stopped', message: message ?? 'it was cancelled' };
+  // A walk that its server does not know has no state there.
+  return { state: isAnswered && (phase === 'stopped' || phase === null) ? 'stopped' : 'interrupted', message };
 }
 
 /**

@@ -3,7 +3,7 @@ import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkSummary } from '../../core/workflow-result-schemas.js';
-import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
+import { JobFailed, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type Target } from '../../worker/control/event-control.js';
 import { WalkHandle } from '../../worker/control/job-handle.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
@@ -43,7 +43,7 @@ export const LOADED_EVENTS = 'Loaded events';
 
 /** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */
 function withResumeHint(error: unknown): never {
-  if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
+  if (!(error instanceof JobFailed) || error.phase !== 'cancelled') throw error;
   const text = `${error.message}. Loaded events are kept; run its events command to resume.`;
   throw new JobFailed(text, { cause: error.cause });
 }

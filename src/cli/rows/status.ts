@@ -2,12 +2,11 @@ import type { Output } from '../../api/outputs/index.js';
 import type { NextAction } from '../../core/row-job-schemas.js';
 import { boundTexts } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import { COMMAND_ENDED, inOneSentence, nextText, sentenceOf, toContinue } from '../../core/rows/pause.js';
+import { inOneSentence, nextText, sentenceOf, toContinue } from '../../core/rows/pause.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
-import { afterCommand } from '../../worker/staging/find-job.js';
 import { progressText, rowProgress } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
@@ -31,7 +30,7 @@ export async function status(context: Context, job: string): Promise<ExitCode> {
     const found = await runtime.rows.status(job);
     const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
-      const totalCostMicros = await runtime.rows.costMicros(job);
+      const { costMicros: totalCostMicros = 0 } = found;
       const { progress, running } = shown;
       const data: Output<'progress'> = {
         kind: 'progress',
@@ -115,8 +114,7 @@ function nextSteps({ job, phase, schedule, message, next }: JobStatus): NextActi
   if (phase === 'waiting') return [{ text: message === null ? 'To run it' : 'To start one', command: 'worker' }];
   if (!['paused', 'stopped', 'failed', 'cancelled'].includes(phase)) return [];
   // A resumed job would not be a run of its schedule: another trigger would be skipped while the job is paused.
-  const isLeft = phase === 'stopped' && message === COMMAND_ENDED;
-  const usual = isLeft ? afterCommand(job) : toContinue(job, phase === 'paused' ? undefined : schedule);
+  const usual = toContinue(job, phase === 'paused' ? undefined : schedule);
   if (!next) return [usual];
   return next.command === null && schedule !== undefined ? [next, usual] : [next];
 }

@@ -3,7 +3,7 @@ import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
 import type { JournalTotals } from '../purchase/journal.js';
 import type { JobProgress, NextAction, PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
-import { count } from '../text/count.js';
+import { count, sentence } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job-names.js';
@@ -36,7 +36,7 @@ export interface Said<Message extends string | null = string | null> {
 export function sentenceOf<Message extends string | null>({ message, next }: Said<Message>): Message {
   if (message === null || !next) return message;
   const way = next.command === null ? next.text : `${next.text}: searchflow ${next.command}`;
-  return `${message.replace(/\.$/, '')}. ${way}` as Message;
+  return `${sentence(message)} ${way}` as Message;
 }
 
 export const inOneSentence = <S extends Said>({ next, ...said }: S) => ({
@@ -85,14 +85,7 @@ export function spentOf(operation: string, before: Purchased, now: Purchased): R
   return { countedMicros, heldMicros, heldFor: isLongRunning(operation) ? 'runs' : 'requests' };
 }
 
-export const COMMAND_ENDED = 'its command ended';
-/** Prefix of the reason of a workflow that a command terminated because it could not stop by itself. */
-export const STOPPED = 'stopped: ';
-
-export const JOB_CANCELLED = 'the job was cancelled';
-
 export const CANCEL_WAITS = 'it was cancelled, and a worker must end it';
-export const CANCEL_RUNS = 'it is being cancelled';
 
 /** If answers cost more than this multiple of their list price, the message of a pause says so. */
 const DEARER = 1.05;
@@ -198,7 +191,7 @@ export function nothingPause({ requests, of, why, row, isKept }: RowsOfNothing, 
       : ` The answers are kept; to see the last one: searchflow trace ${shellWord(job)} --row ${row} --answer.`;
   return {
     reason: 'service',
-    message: `${which} nothing usable: ${why.replace(/\.$/, '')}.${see} Check SEARCHFLOW_BASE_URL, the request and the service`,
+    message: `${which} nothing usable: ${sentence(why)}${see} Check SEARCHFLOW_BASE_URL, the request and the service`,
     next: nextOf(job, 'To continue'),
   };
 }
@@ -222,7 +215,6 @@ export function warningPause(warnings: readonly ServiceWarning[], job: string | 
 
 /** Returns what is said of a run whose rows are loaded, but not published; `job` as for {@link failedPause}. */
 export function publishFailed({ to, error }: PublishOutcome, job: string | null): Said<string> {
-  const reason = (error ?? '').replace(/\.$/, '');
   const next =
     job === null
       ? nextOf(null, '', 'Fix this; the next run publishes the rows')
@@ -230,7 +222,7 @@ export function publishFailed({ to, error }: PublishOutcome, job: string | null)
           text: "Fix this and run the job's command again; nothing is bought twice. Or",
           command: `publish ${shellWord(job)} --to ${shellWord(to)}`,
         };
-  return { message: `All rows are loaded, but not published to ${to}: ${reason}`, next };
+  return { message: `All rows are loaded, but not published to ${to}: ${error}`, next };
 }
 
 function ofRefusals(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): Said<string> {
@@ -250,13 +242,12 @@ function ofRefusals(refusal: string, { requests, rows }: AllRefusedFacts, job: s
  * of a wrong request is to correct the request: `resume` would send it again.
  */
 export function endingFor({ type, message, details }: Failure, job: string | null): Said<string> {
-  const reason = message.replace(/\.$/, '');
-  if (type === 'NotFound')
-    return { message: `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)`, next: nextOf(job) };
+  const where = 'Check the address of the service (SEARCHFLOW_BASE_URL)';
+  if (type === 'NotFound') return { message: `${sentence(message)} ${where}`, next: nextOf(job) };
   if (type !== 'InvalidRequest') return { message };
   const remedy = isTooLarge(details) ? 'Make the request smaller' : 'Correct the request';
   const next = job === null ? '; the next run continues' : " and run the job's command again";
-  return { message: reason, next: { text: `${remedy}${next}`, command: null } };
+  return { message, next: { text: `${remedy}${next}`, command: null } };
 }
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */

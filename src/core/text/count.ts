@@ -7,6 +7,5 @@ export function count(amount: number): string {
 
 export const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`);
 
-/** Returns a number with its noun, such as `1 row` or `3,470 rows`. */
 export const some = (amount: number, singular: string, plural = `${singular}s`): string =>
   `${count(amount)} ${amount === 1 ? singular : plural}`;

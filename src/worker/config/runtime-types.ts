@@ -2,12 +2,14 @@ import type { Client } from '@temporalio/client';
 import type { Output } from '../../api/outputs/index.js';
 import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
+import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '../../core/row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { Said } from '../../core/rows/pause.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
+import type { WalkProgress } from '../../core/workflow-result-schemas.js';
 import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from './alert-setting.js';
 import type { DatabaseAddress } from './database-setting.js';
@@ -17,13 +19,11 @@ import type { Values } from './settings.js';
 export { UsageError } from '../../core/errors/coded-error.js';
 export type { UrlCells } from '../../rows/index.js';
 
-/** Access to the workflows for walks, monitors, agents and schedules. */
 export interface WorkflowAccess {
   readonly client: Client;
   /** Adds the names of an input to the allowlist: its files and its database, which a person typed. */
   allow(input: object): Promise<void>;
   readonly config: RuntimeConfig;
-  /** Whether workers on several machines share a store. */
   readonly shared: boolean;
 }
 
@@ -58,7 +58,6 @@ export interface RuntimeConfig extends Own, Readonly<Partial<{ [N in keyof OwnOr
   readonly service: 'live' | 'sandbox';
   /** The base URL of the service, or `sandbox`; a part of every unit's key. */
   readonly origin: string;
-  /** Where requests go. */
   readonly baseUrl: string;
   readonly apiKey: Secret | null;
   /** Access to the service's bill; none: no command needs it. */
@@ -86,17 +85,13 @@ export interface RuntimeConfig extends Own, Readonly<Partial<{ [N in keyof OwnOr
   readonly userStateDir: string;
   /** The team's limit in requests per second, or a rate profile or its name. */
   readonly rate: { readonly qps: number } | { readonly profile: string | RateProfile };
-  /** Whether the rate is a share for this process alone (`--qps`). */
   readonly rateIsShare: boolean;
   /** Most paid requests in flight; default: enough to use the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
-  /** Agent runs that the team may have in progress; default 50. */
   readonly agentSlots?: number;
   /** Cap of each run of a job on this worker, in micro-dollars; the lower of this cap and the run's own cap holds. None: no cap. */
   readonly maxCostPerJobMicros?: number | null;
-  /** Where alerts go; none: nowhere. */
   readonly alerts?: AlertSettings | null;
-  /** Options of the wire: authentication, headers, beta tokens and proxies. */
   readonly wire?: WireOptions & Pick<TransportOptions, 'setting'>;
   /** `host:port` of the Temporal server; null: the embedded server. */
   readonly temporalAddress: string | null;
@@ -131,14 +126,11 @@ export interface JobPlan {
   readonly estimateIsMost: boolean;
   /** Duration in seconds at the configured limit; for runs at the service one minute for each fifty runs. */
   readonly seconds: number;
-  /** Requests per second that the configured limit allows. */
   readonly perSecond: number;
   readonly badRows: readonly BadRow[];
   /** The contents of the URL column, and how the column was found; null or absent without a URL column. */
   readonly urlCells?: UrlCells | null;
-  /** Bad rows within the limit; absent without a limit. */
   readonly limitedBadRows?: number;
-  /** Cost of the rows beyond the limit; null or absent without a limit. */
   readonly rest?: RestPlan | null;
   /** The worker's cap for a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no cap. */
   readonly allowedMicros?: number | null;
@@ -152,14 +144,12 @@ export interface FailedSelection {
   readonly rows?: readonly number[];
 }
 
-/** Preview of `searchflow retry`. Amounts in micro-dollars. */
 export interface RetryPlan
   extends Pick<
     JobPlan,
     'staged' | 'requests' | 'estimateMicros' | 'estimateIsMost' | 'seconds' | 'perSecond' | 'notes'
   > {
   readonly pick: FailedPick;
-  /** Number of rows. Rows with the same unit share its answer. */
   readonly rows: number;
   readonly units: number;
   /** Number of units whose runs were left running at the service; they are followed again and not bought. */
@@ -168,7 +158,6 @@ export interface RetryPlan
   readonly allowedMicros: number | null;
 }
 
-/** What `searchflow clean` is asked to remove. */
 export interface CleanWish {
   /** Name or id of a job; null: all jobs, drafts, scratch files and logs. */
   readonly job: string | null;
@@ -177,7 +166,6 @@ export interface CleanWish {
   readonly dryRun: boolean;
 }
 
-/** Result of parsing answers again. */
 export interface Reparsed {
   /**
    * Number of answers that could not be parsed, wholly or in part. `understood`: how many of these answers can be parsed now. `rows`:
@@ -188,7 +176,6 @@ export interface Reparsed {
   readonly rows: number;
 }
 
-/** Progress from a workflow, with the heartbeats of its activities. */
 export interface ShownProgress<Progress = JobProgress, Heartbeat = SliceHeartbeat> {
   readonly progress: Progress;
   readonly running: readonly Heartbeat[];
@@ -196,60 +183,61 @@ export interface ShownProgress<Progress = JobProgress, Heartbeat = SliceHeartbea
   readonly refusals?: readonly string[];
 }
 
+type EndOptions = ErrorOptions & Pick<Said, 'next'> & { readonly job?: string | null; readonly isUsual?: boolean };
+
 abstract class JobEnded extends Error {
+  abstract readonly phase: 'stopped' | 'cancelled' | 'failed';
   /** The row job, which `searchflow resume` continues; null for other work. */
   readonly job: string | null;
-  /** What to do about the message; absent: only the usual. */
   readonly next: Said['next'];
+  /** Whether the message says no more than how the work ended. */
+  readonly isUsual: boolean;
 
-  constructor(
-    message: string,
-    { job = null, next, ...options }: ErrorOptions & Pick<Said, 'next'> & { readonly job?: string | null } = {},
-  ) {
+  constructor(message: string, { job = null, next, isUsual = false, ...options }: EndOptions = {}) {
     super(message, options);
     this.job = job;
     this.next = next;
+    this.isUsual = isUsual;
   }
 }
 
 export class JobFailed extends JobEnded {
   override readonly name = 'JobFailed';
+  override readonly phase =
+    this.cause instanceof Error && this.cause.name === 'CancelledFailure' ? 'cancelled' : 'failed';
 }
 
-export function wasCancelled({ cause }: JobFailed): boolean {
-  return cause instanceof Error && cause.name === 'CancelledFailure';
-}
-
-/** Work was terminated and left no summary. */
 export class JobStopped extends JobEnded {
   override readonly name = 'JobStopped';
-}
-
-/** How work ended without a result. */
-export function phaseOfEnd(error: JobFailed | JobStopped): 'stopped' | 'cancelled' | 'failed' {
-  return error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed';
+  override readonly phase = 'stopped';
 }
 
 /** Status of a job, as far as the status can be found within a second. */
 export interface JobStatus extends Said {
   readonly job: string;
   readonly name: string;
-  /** `waiting`: the job needs a worker. */
   readonly phase: JobPhase | 'waiting';
-  /** The reason of a pause or stop, if it was recorded. */
   readonly reason?: PauseReason;
   /** Beginning of this status in Unix ms; null if the beginning was not recorded. */
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
   readonly shown: ShownProgress | null;
-  /** Set if the job was cancelled and has not ended yet. */
   readonly cancelRequested?: true;
-  /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
   /** Figures of the last run if it has ended; absent if they are not known. */
   readonly lastRun?: JobState['run'];
   /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
+  /** What all runs of the job have bought, in micro-dollars, by the journal. */
+  readonly costMicros?: number;
+}
+
+export interface WalkStatus extends Omit<JobStatus, 'phase' | 'shown'> {
+  /** Null if neither Temporal nor the ledger says it. */
+  readonly phase: JobStatus['phase'] | null;
+  readonly shown: ShownProgress<WalkProgress, WalkHeartbeat> | null;
+  /** Whether the Temporal server has answered; if it has not, the ledger has the state. */
+  readonly isAnswered: boolean;
 }
 
 /** A job, or a walk on events, of this folder or its store. */

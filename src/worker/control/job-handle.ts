@@ -5,26 +5,21 @@ import type { JobProgress, JobSummary, Resumption, SliceHeartbeat } from '../../
 import { newHeartbeat } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { type JobPhase, queryNames, signalNames } from '../../core/rows/job-names.js';
-import { COMMAND_ENDED, JOB_CANCELLED, nextText, type Said, toContinue } from '../../core/rows/pause.js';
+import { nextText, type Said, toContinue } from '../../core/rows/pause.js';
 import type { RowProgress } from '../../core/rows/row-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
-import {
-  JobFailed,
-  JobStopped,
-  phaseOfEnd,
-  type ShownProgress,
-  UsageError,
-  wasCancelled,
-} from '../config/runtime-types.js';
+import { JobFailed, type ShownProgress, UsageError } from '../config/runtime-types.js';
+import { saidOfStop } from '../staging/find-job.js';
 import { describeWorkflow, isCancelRequested, type PendingActivity } from './pending-activity.js';
-import { resultOf, WorkflowHandle } from './workflow-handle.js';
+import { endOf, resultOf, WorkflowHandle } from './workflow-handle.js';
 
-/** Heartbeats shown for an activity without one. */
 const noSlice = newHeartbeat(0);
 const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 
 /** Longest wait for the answer of a cancelled job about its agent runs. */
 const LEFT_MS = 2000;
+
+const phases = { stopped: 'stopped', cancelled: 'cancelled', failed: 'failed', terminated: 'failed' } as const;
 
 /** How and why a job ended. `phase`: null if the server does not know the job. */
 type JobEnd = Said & { readonly phase: 'done' | 'stopped' | 'cancelled' | 'failed' | null };
@@ -38,7 +33,10 @@ abstract class PausableHandle<
   async pause({ isAbandoned = false } = {}): Promise<void> {
     const about = await this.#refuseCancelled('pause');
     if (isAbandoned && about.status.name === 'RUNNING')
-      throw new UsageError('job-not-running', `${this.job} is stopped: ${COMMAND_ENDED}. ${this.wayToResume()}`);
+      throw new UsageError(
+        'job-not-running',
+        `${this.job} is stopped: ${saidOfStop('command-ended', this.job).message}. ${this.wayToResume()}`,
+      );
     await this.signal(signalNames.pause);
   }
 
@@ -64,19 +62,18 @@ abstract class PausableHandle<
   /** How and why the workflow ended; null if it is running. Needs no worker. */
   async end(): Promise<JobEnd | null> {
     try {
-      const { status } = await this.temporal.describe();
-      if (status.name === 'RUNNING') return null;
-      const { phase, message } = await this.outcome();
+      if ((await this.temporal.describe()).status.name === 'RUNNING') return null;
+      const end = await endOf<Summary>(this.workflowId, this.temporal.result());
+      if (end.how !== 'completed') return { phase: phases[end.how], message: null, ...end.said };
+      const { phase, message } = end.result;
       if (phase === 'stopped') return { phase, message: message ?? 'no reason was recorded' };
       return { phase: 'done', message: null };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return { phase: null, message: null };
-      if (!(error instanceof JobFailed || error instanceof JobStopped)) throw error;
-      return { phase: phaseOfEnd(error), message: error.message, next: error.next };
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      return { phase: null, message: null };
     }
   }
 
-  /** The heartbeat to show for an activity; null for none. */
   protected abstract heartbeatOf(activity: PendingActivity): Heartbeat | null;
 
   protected override async read(): Promise<ShownProgress<Progress, Heartbeat>> {
@@ -101,7 +98,6 @@ export class WalkHandle extends PausableHandle<WalkProgress, WalkHeartbeat, Walk
 
 /** What commands add to the handle of a job. */
 interface JobSteps {
-  /** The schedule that started the job's last run. */
   readonly schedule?: string;
   /** Takes the result of the job; adds the steps of a command at the end of the job. */
   readonly finish?: (result: Promise<JobSummary>) => Promise<JobSummary>;
@@ -136,7 +132,7 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
   }
 
   protected override outcome(): Promise<JobSummary> {
-    return resultOf<JobSummary>(this.temporal, JOB_CANCELLED, this.job);
+    return resultOf<JobSummary>(this.temporal, 'the job was cancelled', this.job);
   }
 
   protected heartbeatOf({ type, heartbeat, waitsFor }: PendingActivity): SliceHeartbeat | null {
@@ -158,7 +154,7 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
 
   /** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
   async #withRunsLeft(error: unknown): Promise<never> {
-    if (!(error instanceof JobFailed && wasCancelled(error))) throw error;
+    if (!(error instanceof JobFailed) || error.phase !== 'cancelled') throw error;
     const { runsLeft = 0, message } = await this.client
       .withDeadline(Date.now() + LEFT_MS, () => this.temporal.query<JobProgress>(queryNames.progress))
       .catch(() => ({ runsLeft: 0, message: null }));
@@ -173,7 +169,7 @@ export type JobHandle = Pick<
 
 /** Facts that decide whether a job's running workflow may continue. */
 export interface RunningJob {
-  readonly running: Awaited<ReturnType<typeof runningFor>>;
+  readonly running: NonNullable<Awaited<ReturnType<typeof runningFor>>>;
   readonly handle: JobHandle;
   readonly staged: StagedJob;
   /** Whether the new request also asks for fresh answers or for retries of failed ones. */
@@ -184,13 +180,9 @@ export interface RunningJob {
   warehouse(): RowProgress | null;
 }
 
-/**
- * Returns a sentence with the reason if the running workflow must be ended before the job is started; '' if no workflow is running; null if
- * the running workflow continues.
- */
-export async function startReason(job: RunningJob): Promise<string | null> {
+/** Returns in a sentence why the running workflow must be ended before the job is started; null if it continues. */
+export async function whyEndFirst(job: RunningJob): Promise<string | null> {
   const { staged, asksMore, running } = job;
-  if (running === null) return '';
   if (running.isCancelled) return ENDS_FIRST;
   if (running.host !== (staged.host ?? null))
     return `Ending an earlier run of this job first, because its warehouse is a file on ${running.host}. Paid results are kept`;

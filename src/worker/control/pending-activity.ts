@@ -14,7 +14,6 @@ import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 
 export interface PendingActivity {
   readonly type: string | null;
-  /** Details of the last heartbeat; null without one. */
   readonly heartbeat: unknown;
   /** Why the activity waits for its next attempt; null if it does not wait. */
   readonly waitsFor: string | null;

@@ -1,12 +1,12 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { JobEntry, JobState, WalkEntry } from '../../core/job-entry-schemas.js';
-import type { JobProgress } from '../../core/row-job-schemas.js';
 import { isUnderWay, workflowNames } from '../../core/rows/job-names.js';
-import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
+import { CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
+import { saidOfStop } from '../staging/find-job.js';
 import { onQueue } from '../temporal-server/retries-until-close.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
-import { isCancelRequested } from './pending-activity.js';
+import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -18,68 +18,47 @@ const FRESH_HEARTBEAT_MS = 15_000;
 /** Age from which a workflow task that no worker has taken means that no worker is there. */
 const UNTAKEN_MS = 3000;
 
-/** Status of work as Temporal knows it. */
-type Reported<Shown = NonNullable<JobStatus['shown']>> = Pick<
-  JobStatus,
-  'phase' | 'message' | 'next' | 'since' | 'cancelRequested'
-> & {
-  readonly shown: Shown | null;
-};
+type Reported = Pick<JobStatus, 'phase' | 'message' | 'next' | 'since' | 'cancelRequested' | 'shown'>;
 
-/** The part of a job's handle that a status needs. */
-interface Asked<Shown> {
-  progress(): Promise<Shown>;
-  end: WalkHandle['end'];
+/** `abandoned`: the command that owns the work is dead, so a recent heartbeat does not mean that the work is running. */
+interface Known {
+  readonly abandoned: boolean;
+  readonly workerless?: boolean;
+  readonly answerMs?: number | undefined;
 }
 
-/**
- * The status of a job as Temporal knows it; null if the server does not answer in time, or does not know the job. `abandoned`: the command
- * that owns the work is dead, so a recent heartbeat does not mean that the work is running. `workerless`: certainly no worker is alive.
- */
+/** The status of a job or a walk as Temporal knows it; null if the server does not know it, undefined if it does not answer in time. */
 export async function askTemporal(
   client: Client,
-  { staged, state }: JobEntry,
+  of: JobEntry | WalkEntry,
   workflowId: string,
-  how: { readonly abandoned: boolean; readonly workerless: boolean },
-): Promise<Reported | null> {
+  known: Known,
+): Promise<Reported | null | undefined> {
   const about = await describe(client, workflowId);
-  return about && report(client, about, new RowJobHandle(client, staged.job, workflowId), { state, ...how });
+  if (!about) return about;
+  if ('stream' in of) return report(client, about, new WalkHandle(client, workflowId, of.job), known);
+  return report(client, about, new RowJobHandle(client, of.staged.job, workflowId), known, of.state);
 }
 
-/** The state of a walk as Temporal knows it; null as for `askTemporal`. */
-export async function askWalk(
-  client: Client,
-  { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
-  abandoned: boolean,
-): Promise<Pick<JobStatus, 'phase' | 'since'> | null> {
-  const about = await describe(client, workflowId);
-  const found = about && (await report(client, about, new WalkHandle(client, workflowId, job), { abandoned }));
-  return found && { phase: found.phase, since: found.since };
-}
-
-/** `state`: the state of the job that was recorded last. */
-async function report<Shown extends { readonly progress: Pick<JobProgress, 'phase' | 'message' | 'next'> }>(
+async function report(
   client: Client,
   about: WorkflowExecutionDescription,
-  handle: Asked<Shown>,
-  {
-    state,
-    abandoned,
-    workerless = false,
-  }: { readonly state?: JobState; readonly abandoned: boolean; readonly workerless?: boolean },
-): Promise<Reported<Shown> | null> {
+  handle: RowJobHandle | WalkHandle,
+  { abandoned, workerless = false, answerMs = ANSWER_MS }: Known,
+  state?: JobState,
+): Promise<Reported | null> {
   const unknown = { message: null, shown: null };
   if (about.status.name === 'RUNNING') {
     const startedAt = about.startTime.getTime();
     const answers = !abandoned && !workerless && !waitsForWorker(about);
     const isWorkedOn = !workerless && isFresh(about);
-    const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
-    const shown = answers ? await inTime(client, () => handle.progress(), longestMs) : null;
+    const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : answerMs;
+    const shown = (answers && (await inTime(client, () => (handle as RowJobHandle).progress(), longestMs))) || null;
     const begun = { ...unknown, since: state?.since ?? startedAt };
     if (isCancelRequested(about)) {
       const cancelled = { ...begun, shown, cancelRequested: true } as const;
       return shown || isWorkedOn
-        ? { ...cancelled, phase: 'running', message: CANCEL_RUNS }
+        ? { ...cancelled, phase: 'running', message: 'it is being cancelled' }
         : { ...cancelled, phase: 'waiting', message: CANCEL_WAITS };
     }
     if (shown && isUnderWay(shown.progress.phase)) {
@@ -90,7 +69,7 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
     if (abandoned) {
       // The status begins at the last heartbeat of the work.
       const since = lastHeartbeatOf(about) ?? state?.since ?? null;
-      return { ...unknown, phase: 'stopped', message: COMMAND_ENDED, since };
+      return { ...unknown, phase: 'stopped', ...saidOfStop('command-ended', handle.job), since };
     }
     return { ...begun, phase: isWorkedOn ? 'running' : 'waiting' };
   }
@@ -104,17 +83,15 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
   return phase && { phase, message, next, since, shown: null };
 }
 
-/** Returns the answer of a server or worker; null if there is none within `ms`. Rejects with `UsageError` for a wrong data converter. */
-function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
+/** Returns the answer of a server or worker; undefined if there is none within `ms`. Rejects with `UsageError` for a wrong data converter. */
+function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | undefined> {
   return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch((error: unknown) => {
     if (error instanceof UsageError) throw error;
-    return null;
+    return undefined;
   });
 }
 
-function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | null> {
-  return inTime(client, () => client.workflow.getHandle(workflowId).describe());
-}
+const describe = (client: Client, workflowId: string) => inTime(client, () => describeWorkflow(client, workflowId));
 
 /** Workflow types of row jobs and, in the next line, of walks. Other workflows are not listed. */
 const rowTypes: readonly string[] = [workflowNames.enrichCsv, workflowNames.runAgentRows];
@@ -159,7 +136,7 @@ export async function askUnopened(client: Client, taskQueue: string, workflowId:
   const isWalk = walkTypes.includes(about.type);
   if (!isWalk && !rowTypes.includes(about.type)) return null;
   const handle = isWalk ? new WalkHandle(client, workflowId) : new RowJobHandle(client, workflowId, workflowId);
-  const found = await report<Awaited<ReturnType<typeof handle.progress>>>(client, about, handle, { abandoned: false });
+  const found = await report(client, about, handle, { abandoned: false });
   return found && { job: workflowId, name: workflowId, ...found, shown: null, isUnopened: true };
 }
 

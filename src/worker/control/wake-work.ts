@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { grpcCode, onQueue } from '../temporal-server/retries-until-close.js';
+import { grpcCode, NOT_FOUND, onQueue } from '../temporal-server/retries-until-close.js';
 import { describeWorkflow, SCHEDULED } from './pending-activity.js';
 
 /** State of an activity that a worker has, in Temporal's API. */
 const STARTED = 2;
 /** The codes of a call that a server does not know, and of work that has ended meanwhile. */
 const UNIMPLEMENTED = 12;
-const NOT_FOUND = 5;
 
 /** Failures of activities that wait for the end of a block. */
 const blocked: readonly unknown[] = ['Waiting', 'RateLimited'];

@@ -7,11 +7,11 @@ import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import type { OwnerChange, OwnerFacts, Work } from '../../core/rows/job-entries.js';
 import { signalNames, workflowNames } from '../../core/rows/job-names.js';
-import { COMMAND_ENDED, nextText, STOPPED } from '../../core/rows/pause.js';
+import { nextText } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { openAlerts } from '../alerts.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { afterCommand, noteState } from '../staging/find-job.js';
+import { noteState, type StopReason, saidOfStop } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
 import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 import { noteEndOfJob } from './workflow-handle.js';
@@ -26,7 +26,6 @@ export const startedByCommand = { startedBy: 'command' } as const;
 const POLL_MS = 1000;
 /** Number of checks after which Temporal is asked about the jobs that are not finished. */
 const END_POLLS = 30;
-/** Interval at which a command asks again for work that is being ended. */
 const ENDING_MS = 100;
 
 /**
@@ -117,7 +116,7 @@ export class WorkOwners {
   }
 
   /** Stops the work that this process owns, while its worker is running. Work that has not stopped when `until` resolves is terminated. */
-  async stop(why: string, until: Promise<unknown>): Promise<void> {
+  async stop(why: StopReason, until: Promise<unknown>): Promise<void> {
     this.#stopped = true;
     const client = await this.#client();
     // Work that is being started at this moment stays with this process until it closes.
@@ -207,7 +206,7 @@ export class WorkOwners {
     }
     // A cancelled workflow buys nothing, and ends by itself: it cancels its runs at the service first.
     if (isCancelRequested(about)) return null;
-    if (!(await stopWorkflow(await this.#client(), orphan.workflowId, COMMAND_ENDED))) return null;
+    if (!(await stopWorkflow(await this.#client(), orphan.workflowId, 'command-ended'))) return null;
     await this.#noteStopped(entry);
     // A run that was continued as a new one began before this start time.
     return { run: about.runId, since: Math.min(about.startTime.getTime(), entry?.state.since ?? 0) };
@@ -227,8 +226,9 @@ export class WorkOwners {
       await alerts.note([stopped, ...unknown]).catch(() => undefined);
     }
     const cost = totals === null ? '' : `; it has cost ${dollars(totals.costMicros)} so far`;
-    const how = isKnown ? nextText(afterCommand(job)) : 'Its command resumes it.';
-    say(`Stopped ${job}: its command ended${cost}. Paid results are kept. ${how}`);
+    const { message, next } = saidOfStop('command-ended', job);
+    const how = isKnown && next ? nextText(next) : 'Its command resumes it.';
+    say(`Stopped ${job}: ${message}${cost}. Paid results are kept. ${how}`);
   }
 
   /** Records a job as stopped if its command ended before its workflow started. `endedAt`: the end of the job's last run, in Unix ms. */
@@ -238,8 +238,9 @@ export class WorkOwners {
   }
 
   async #noteStopped(entry: JobEntry | null): Promise<void> {
-    const state = { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() } as const;
-    if (entry) await noteState(this.#store.entries, entry.staged, state);
+    if (!entry) return;
+    const state = { phase: 'stopped', ...saidOfStop('command-ended', entry.staged.job), since: Date.now() } as const;
+    await noteState(this.#store.entries, entry.staged, state);
   }
 
   /** Reports and records jobs whose workflow Temporal ended, also before this process began. A living command records the end of its jobs. */
@@ -256,21 +257,21 @@ export class WorkOwners {
  * Stops a workflow for its owner, or terminates it when `until` resolves; at once without `until`. False if it had already ended. Paid
  * answers are in the journal in both cases.
  */
-async function stopWorkflow(client: Client, id: string, why: string, until?: Promise<unknown>): Promise<boolean> {
+async function stopWorkflow(client: Client, id: string, why: StopReason, until?: Promise<unknown>): Promise<boolean> {
   const handle = client.workflow.getHandle(id);
   try {
     const { status, type } = await handle.describe();
     if (status.name !== 'RUNNING') return false;
     if (until && (bySignal.includes(type) || byCancel.includes(type))) {
       if (byCancel.includes(type)) await handle.cancel();
-      else await handle.signal(signalNames.stop, why);
+      else await handle.signal(signalNames.stop, saidOfStop(why, id).message);
       const ended = handle.result().then(
         () => true,
         (error: unknown) => error instanceof WorkflowFailedError,
       );
       if (await Promise.race([ended, until.then(() => false)])) return true;
     }
-    await handle.terminate(`${STOPPED}${why}`);
+    await handle.terminate(why);
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;

@@ -14,15 +14,14 @@ import type { JobEntry, JobState } from '../../core/job-entry-schemas.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
 import { queryNames } from '../../core/rows/job-names.js';
-import { JOB_CANCELLED, type Said, STOPPED } from '../../core/rows/pause.js';
+import type { Said } from '../../core/rows/pause.js';
 import { openAlerts } from '../alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { noteState } from '../staging/find-job.js';
+import { isStopReason, noteState, saidOfStop } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
 import { grpcCode } from '../temporal-server/retries-until-close.js';
 import { describeWorkflow, type PendingActivity, pendingActivity } from './pending-activity.js';
 
-/** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
 
 /** Longest wait for a server that does not answer: the server may be restarting. */
@@ -34,6 +33,33 @@ const ASK_AGAIN_MS = 1000;
  */
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
 
+/** How a run of a workflow ended. `stopped`: its command terminated it; `terminated`: another client did. */
+export type WorkflowEnd<Result> =
+  | { readonly how: 'completed'; readonly result: Result }
+  | { readonly how: 'stopped' | 'failed' | 'terminated'; readonly said: Said<string>; readonly cause: Error }
+  | { readonly how: 'cancelled'; readonly said: null; readonly cause: Error };
+
+/** Returns how a workflow ended, once its `result` has settled. Rejects with `WorkflowNotFoundError` if the server does not know it. */
+export async function endOf<Result = unknown>(
+  workflowId: string,
+  result: Promise<unknown>,
+): Promise<WorkflowEnd<Result>> {
+  try {
+    return { how: 'completed', result: (await result) as Result };
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause = error } = error;
+    const { message } = cause;
+    if (cause instanceof CancelledFailure) return { how: 'cancelled', said: null, cause };
+    if (cause instanceof TerminatedFailure)
+      return isStopReason(message)
+        ? { how: 'stopped', said: saidOfStop(message, jobOfWorkflow(workflowId)), cause }
+        : { how: 'terminated', said: { message }, cause };
+    const facts = cause instanceof ApplicationFailure ? cause.details?.[0] : null;
+    return { how: 'failed', said: (facts as { readonly said?: Said<string> } | null)?.said ?? { message }, cause };
+  }
+}
+
 /**
  * The result of a workflow. Rejects with `JobFailed` if it failed or was cancelled (message `cancelled`), with `JobStopped` if it was
  * terminated by its owner. `job`: the row job of the workflow. Retries for five minutes if the server cannot be reached.
@@ -43,18 +69,11 @@ export async function resultOf<Result>(
   cancelled: string,
   job: string | null = null,
 ): Promise<Result> {
-  try {
-    return (await awaitResult(handle)) as Result;
-  } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const { cause } = error;
-    if (cause instanceof TerminatedFailure && cause.message.startsWith(STOPPED))
-      throw new JobStopped(cause.message.slice(STOPPED.length), { cause, job });
-    if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause, job });
-    const facts = cause instanceof ApplicationFailure ? cause.details?.[0] : null;
-    const said = (facts as { readonly said?: Said<string> } | null)?.said;
-    throw new JobFailed(said?.message ?? cause?.message ?? error.message, { cause, job, next: said?.next });
-  }
+  const end = await endOf<Result>(handle.workflowId, awaitResult(handle));
+  if (end.how === 'completed') return end.result;
+  const { how, said, cause } = end;
+  if (said === null) throw new JobFailed(cancelled, { cause, job, isUsual: true });
+  throw new (how === 'stopped' ? JobStopped : JobFailed)(said.message, { cause, job, next: said.next });
 }
 
 async function awaitResult(handle: TemporalHandle): Promise<unknown> {
@@ -80,7 +99,6 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
   }
 }
 
-/** Handle of a workflow. Failures reject with `JobFailed`, mistakes of the user with `UsageError`. */
 export class WorkflowHandle<Progress, Result> {
   protected readonly client: Client;
   protected readonly temporal: TemporalHandle;
@@ -181,13 +199,14 @@ async function reportEnd(
   const end = about && ends[about.status.name];
   const endedAt = about?.closeTime?.getTime() ?? 0;
   if (!about || !end || endedAt <= since) return null;
-  const stopped = await resultOf(client.workflow.getHandle(workflowId), JOB_CANCELLED).then(() => null, unlessStopped);
+  const { failure, ...terminated } = end;
+  const ended = await endOf(workflowId, client.workflow.getHandle(workflowId, about.runId).result());
+  const said = ended.how === 'stopped' ? ended.said : null;
+  const phase = said === null ? 'failed' : 'stopped';
   const run = about.raw.workflowExecutionInfo?.firstRunId || about.runId;
-  const { phase, message, ...failure } =
-    stopped === null ? ({ phase: 'failed', ...end } as const) : ({ phase: 'stopped', message: stopped } as const);
-  const fact = stateOfRun({ ...work, run, origin: config.origin }, { phase, ...failure, since: endedAt });
+  const fact = stateOfRun({ ...work, run, origin: config.origin }, { phase, failure, since: endedAt });
   await openAlerts(config, async () => client).note([fact]);
-  return { phase, message, since: endedAt };
+  return { phase, ...(said ?? terminated), since: endedAt };
 }
 
 /** Reports the end of a job whose workflow Temporal ended, and returns the state that it left. Null for any other job. */
@@ -209,11 +228,4 @@ export async function noteEndOfJob(parts: Parts, client: Client, entry: JobEntry
 export async function noteEndOfWalk(parts: Parts, client: Client, job: string): Promise<void> {
   const walk = (await parts.store.entries.walks()).find((one) => one.job === job);
   if (walk) await reportEnd(parts, client, { ...walk, kind: 'walk', scheduled: false }, 0);
-}
-
-/** The reason of a workflow that a command terminated; null for another end. */
-function unlessStopped(error: unknown): string | null {
-  if (error instanceof JobStopped) return error.message;
-  if (error instanceof JobFailed) return null;
-  throw error;
 }

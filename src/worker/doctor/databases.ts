@@ -1,7 +1,7 @@
-import { sentence } from '../../core/text/count.js';
 import { STORE_SCHEMA, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { errorFixes } from '../../core/errors/registry.js';
+import { sentence } from '../../core/text/count.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import {
   identifier,

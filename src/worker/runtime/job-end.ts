@@ -5,9 +5,8 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { JobSummary, WarehouseSummary } from '../../core/row-job-schemas.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
-import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
-import { JobFailed, JobStopped, phaseOfEnd, wasCancelled } from '../config/runtime-types.js';
+import { JobFailed, JobStopped } from '../config/runtime-types.js';
 import type { JobHandle, RowJobHandle } from '../control/job-handle.js';
 import { noteState } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -27,8 +26,8 @@ export function withJobEnd(
 ): JobHandle {
   const ofLastRun = (result: Promise<JobSummary>): Promise<JobSummary> =>
     result.catch(async (error: unknown) => {
-      const isCancelled = error instanceof JobFailed && wasCancelled(error);
-      if (isCancelled && (await startsAgain?.())) return ofLastRun(handle.result());
+      if (error instanceof JobFailed && error.phase === 'cancelled' && (await startsAgain?.()))
+        return ofLastRun(handle.result());
       throw error;
     });
   const finish = async (result: Promise<JobSummary>): Promise<JobSummary> => {
@@ -38,8 +37,8 @@ export function withJobEnd(
         await reportEnd(parts, staged.job).catch(() => undefined);
         const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
         await noteState(parts.store.entries, staged, {
-          phase: phaseOfEnd(error),
-          message: error.message === JOB_CANCELLED ? undefined : error.message,
+          phase: error.phase,
+          message: error.isUsual ? undefined : error.message,
           next: error.next,
           since: Date.now(),
           counts: counts ?? undefined,

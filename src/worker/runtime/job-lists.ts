@@ -1,10 +1,20 @@
-import type { StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
-import { type JobListing, type JobStatus, type KnownJob, type NextRun, UsageError } from '../config/runtime-types.js';
-import { loadedStates, type WalkPhase, walkName } from '../store/event-status.js';
-import { isWorkerless, statusesOf, temporalStatus } from './job-status.js';
+import {
+  type JobListing,
+  type JobStatus,
+  type KnownJob,
+  type NextRun,
+  UsageError,
+  type WalkStatus,
+} from '../config/runtime-types.js';
+import { walkName } from '../store/event-status.js';
+import { isWorkerless, statusesOf, temporalStatus, workflowOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
+
+/** Longest wait for the progress of one walk, whose worker may be busy. */
+const PATIENT_MS = 8000;
 
 /** The jobs and walks of a folder, or of its store. All lists are newest first. */
 export function jobLists(parts: RuntimeParts) {
@@ -14,6 +24,7 @@ export function jobLists(parts: RuntimeParts) {
   return {
     /** The walks on events, without Temporal. */
     walks,
+    statusOfWalk: async (walk: WalkEntry) => (await statusesOf(parts, [walk], PATIENT_MS))[0] as WalkStatus,
     /** The jobs and walks, without Temporal. */
     async known(): Promise<readonly KnownJob[]> {
       return [...(await newestFirst()).map(({ staged }) => knownJob(staged)), ...(await walks()).map(knownWalk)];
@@ -22,35 +33,26 @@ export function jobLists(parts: RuntimeParts) {
     async list(): Promise<readonly JobListing[]> {
       const entries = await newestFirst();
       const found = await walks();
-      const ids = [
-        ...entries.map((entry) => entry.workflowId ?? workflowIdOf(entry.staged.job)),
-        ...found.map(({ workflowId }) => workflowId),
-      ];
-      const [next, statuses, journal, states, unopened] = await Promise.all([
+      const ids = [...entries, ...found].map(workflowOf);
+      const [next, statuses, unopened] = await Promise.all([
         nextRuns(parts),
-        statusesOf(parts, entries),
-        store.journal(),
-        walkStates(parts, found),
+        statusesOf<JobEntry | WalkEntry>(parts, [...entries, ...found]),
         unopenedRuns(parts, new Set(ids)),
       ]);
       const schedules = (workflowId: string | undefined) => next && (next.get(workflowId ?? '') ?? []);
-      const rows = entries.map(async ({ staged, schedule: startedBy = null }, nth): Promise<JobListing> => {
-        const { phase, since } = statuses[nth] as JobStatus;
-        const { costMicros } = await journal.totals(`${staged.job}/`);
-        const scheduled = schedulesOfRow(startedBy, schedules(ids[nth]), store.shared);
-        return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
-      });
       const none = { rows: null, costMicros: null, startedBy: null };
       return [
         ...unopened.map(({ job, name, phase, since }) => ({
           ...{ job, name, origin: config.origin, phase, since, input: null, into: null, ...none },
           schedules: schedules(job),
         })),
-        ...(await Promise.all(rows)),
-        ...found.map((walk, nth) => ({
-          ...{ ...knownWalk(walk), ...none, ...(states[nth] as WalkPhase) },
-          schedules: schedules(walk.workflowId),
-        })),
+        ...[...entries, ...found].map((of, nth): JobListing => {
+          const { phase, since, costMicros = null } = statuses[nth] as JobStatus | WalkStatus;
+          if ('stream' in of) return { ...knownWalk(of), ...none, phase, since, schedules: schedules(of.workflowId) };
+          const { staged, schedule = null } = of;
+          const scheduled = schedulesOfRow(schedule, schedules(ids[nth]), store.shared);
+          return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
+        }),
       ];
     },
   };
@@ -64,21 +66,6 @@ async function nextRuns(parts: RuntimeParts) {
   if (parts.config.temporalAddress === null && isWorkerless(parts)) return null;
   const connected = await parts.connectIfRunning();
   return connected && (await import('../schedules/schedule-control.js')).nextRuns(connected.client);
-}
-
-/** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
-async function walkStates(parts: RuntimeParts, walks: readonly WalkEntry[]): Promise<readonly WalkPhase[]> {
-  if (walks.length === 0) return [];
-  const [connected, owned] = await Promise.all([parts.connectIfRunning(), parts.store.entries.owned()]);
-  const asked = await Promise.all(
-    walks.map(async (walk) => {
-      const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
-      return connected && (await temporalStatus()).askWalk(connected.client, walk, abandoned);
-    }),
-  );
-  const silent = walks.filter((_, nth) => asked[nth] === null);
-  const loaded = await loadedStates(parts.config, silent);
-  return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkPhase));
 }
 
 /** A server that may have runs that no worker has opened yet. The embedded server is used only by the commands of its folder. */

@@ -20,7 +20,7 @@ import {
   type RetryPlan,
   UsageError,
 } from '../config/runtime-types.js';
-import { ENDS_FIRST, type JobHandle, RowJobHandle, runningFor, startReason } from '../control/job-handle.js';
+import { ENDS_FIRST, type JobHandle, RowJobHandle, runningFor, whyEndFirst } from '../control/job-handle.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
 import { noteEndOfWalk } from '../control/workflow-handle.js';
 import { folderTaken, openTransport } from '../host/parts.js';
@@ -169,23 +169,19 @@ export class JobWork {
   ): Promise<JobHandle> {
     const { client } = await this.#parts.connect();
     const running = await runningFor(client, handle);
-    const why = await startReason({
-      running,
-      handle,
-      staged,
-      asksMore: asked.freshness !== undefined,
-      shared: this.#parts.store.shared,
-      warehouse: () => (this.here.refused || detached ? null : this.#parts.warehouses.of(staged)),
-    });
-    if (why === null) {
-      await this.owners.leaveToWorkers(handle);
-      await handle.resume(boundsOf(asked));
-      return this.ending(handle, staged);
-    }
-    if (why !== '') {
+    if (running !== null) {
+      const why = await whyEndFirst({
+        ...{ running, handle, staged, shared: this.#parts.store.shared, asksMore: asked.freshness !== undefined },
+        warehouse: () => (this.here.refused || detached ? null : this.#parts.warehouses.of(staged)),
+      });
+      if (why === null) {
+        await this.owners.leaveToWorkers(handle);
+        await handle.resume(boundsOf(asked));
+        return this.ending(handle, staged);
+      }
       this.#parts.config.say(why);
       // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
-      if (!running?.isCancelled) await handle.cancel({ handOver: keepsRequests(before, staged) });
+      if (!running.isCancelled) await handle.cancel({ handOver: keepsRequests(before, staged) });
       await handle.result().catch(() => undefined);
     }
     await this.#parts.store.stages.share(staged);
@@ -382,7 +378,6 @@ export class JobWork {
 /** Longest wait, on closing, for the end of a staging in ms. */
 const READ_MS = 2000;
 
-/** The absolute path of the enriched CSV; null without one. */
 const csvOf = ({ csv }: EnrichRequest): string | null => (csv ? resolve(csv) : null);
 
 /** Interval at which a watching command checks whether the owner has started the job. */

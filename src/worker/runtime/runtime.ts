@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
-import { sentence } from '../../core/text/count.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
@@ -12,6 +11,7 @@ import type { Published, PublishRequest } from '../../core/publish-request.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
+import { sentence } from '../../core/text/count.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNotHere } from '../config/publish-step.js';
@@ -115,7 +115,7 @@ export async function openRuntime(config: RuntimeConfig) {
     /** Makes the workers the owner of work that waits for a person. */
     release: async (workflowId: string) => opened?.owners.release(workflowId),
     /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
-    stop: async (until: Promise<unknown>) => opened?.owners.stop('its command was stopped', until),
+    stop: async (until: Promise<unknown>) => opened?.owners.stop('command-stopped', until),
     team: teamView(parts),
     /** Sends a test alert to each receiver. Throws `UsageError` without one. */
     testAlerts: async () => (await import('../send-alert.js')).testAlerts(config),
@@ -130,8 +130,6 @@ export async function openRuntime(config: RuntimeConfig) {
     /** Makes free calls to the service, without Temporal. */
     calls: async <T>(signal: AbortSignal, work: (call: FreeCall) => Promise<T>) =>
       (await import('../control/free-calls.js')).withFreeCalls(config, store.limiter(), signal, work),
-    /** Client of the Temporal server if one answers; starts none. */
-    running: async () => (await parts.connectIfRunning())?.client ?? null,
     /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
     async workflows({ worker = false } = {}): Promise<WorkflowAccess> {
       if (worker) await (await load()).here.run();
@@ -230,8 +228,7 @@ export async function checkPublish(
         () => null,
         (error: Error) => error.message,
       ));
-  if (why !== null)
-    throw new UsageError('publish-target-invalid', `--publish: ${sentence(why)} Nothing was bought.`);
+  if (why !== null) throw new UsageError('publish-target-invalid', `--publish: ${sentence(why)} Nothing was bought.`);
 }
 
 /** Publishes a job from its warehouse, or events or monitors, without Temporal. */
@@ -334,8 +331,6 @@ export function rowJobs(parts: RuntimeParts, worksHere: () => boolean) {
     },
     status,
     unknownOutcomes: async (job: string) => (await totals(job)).unknown,
-    /** Cost of all runs of a job in micro-dollars, from the journal. */
-    costMicros: async (job: string) => (await totals(job)).costMicros,
     failed: async (job: string, filter: FailedFilter) => (await traced()).failedRowsOf(parts, job, filter),
     trace: async (job: string, asked: TracedName) => (await traced()).traceRow(parts, job, asked, statusOf),
   };

@@ -2,14 +2,14 @@ import {
   type Client,
   type ScheduleDescription,
   ScheduleNotFoundError,
-  WorkflowFailedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
-import { STOPPED } from '../../core/rows/pause.js';
+import { sentenceOf } from '../../core/rows/pause.js';
 import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
 import type { ScheduledOutcome, ScheduledRun } from '../../core/workflow-result-schemas.js';
+import { endOf } from '../control/workflow-handle.js';
 
 /** The ids of all schedules of searchflow begin with this. */
 export const SCHEDULE_PREFIX = 'searchflow-schedule-';
@@ -76,7 +76,7 @@ export async function viewOf(
       recent.map(async ({ action: { workflow }, takenAt }) => ({
         workflowId: workflow.workflowId,
         at: takenAt.getTime(),
-        ...waitingUnless(worked, await endOf(client, workflow.workflowId, workflow.firstExecutionRunId)),
+        ...waitingUnless(worked, await lastEnd(client, workflow.workflowId, workflow.firstExecutionRunId)),
       })),
     ),
   };
@@ -108,7 +108,7 @@ export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | nu
 
 type RunEnd = Pick<ScheduledRun, 'phase' | 'message' | 'summary'>;
 
-async function endOf(client: Client, workflowId: string, runId: string): Promise<RunEnd> {
+async function lastEnd(client: Client, workflowId: string, runId: string): Promise<RunEnd> {
   const handle = client.workflow.getHandle(workflowId, runId);
   try {
     const { status } = await handle.describe();
@@ -119,18 +119,16 @@ async function endOf(client: Client, workflowId: string, runId: string): Promise
   return awaitEnd(handle);
 }
 
-export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<RunEnd> {
+/** Waits for the end of a run and returns its outcome. */
+export async function awaitEnd(handle: Pick<WorkflowHandle, 'result' | 'workflowId'>): Promise<RunEnd> {
   try {
-    return outcomeOf(await handle.result());
+    const end = await endOf(handle.workflowId, handle.result());
+    if (end.how === 'completed') return outcomeOf(end.result);
+    const { how, said } = end;
+    // A terminated run has the reason of a person.
+    return { phase: how === 'terminated' ? 'cancelled' : how, message: said && sentenceOf(said), summary: null };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const { name, message } = error.cause ?? error;
-    // Temporal's message of a cancelled run has no reason.
-    if (name === 'CancelledFailure') return { phase: 'cancelled', message: null, summary: null };
-    if (name !== 'TerminatedFailure') return { phase: 'failed', message, summary: null };
-    return message.startsWith(STOPPED)
-      ? { phase: 'stopped', message: message.slice(STOPPED.length), summary: null }
-      : { phase: 'cancelled', message, summary: null };
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return { phase: 'forgotten', message: null, summary: null };
   }
 }

@@ -7,6 +7,7 @@ import { loadedUpTo } from '../../core/events/event-warehouse.js';
 import { DEFAULT_EVENT_WAREHOUSE, streamOf } from '../../core/events/walk-job.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { workflowNames } from '../../core/rows/job-names.js';
+import { NOT_FOUND } from '../temporal-server/retries-until-close.js';
 import { schedulesHere } from './schedule-control.js';
 import { inputOf } from './schedule-view.js';
 
@@ -109,8 +110,6 @@ interface MissedOptions {
 
 /** A start within this time is on time: a server or a worker may be restarted. */
 const LATE_MS = 15 * 60_000;
-/** The server's code for a run that it does not have. */
-const NOT_FOUND = 5;
 /** Earlier times are not checked, because an alert of last week comes too late to help. */
 const RECENT_MS = 3 * 86_400_000;
 

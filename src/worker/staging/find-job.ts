@@ -6,7 +6,7 @@ import type { JobEntry, JobState, StagedJob } from '../../core/job-entry-schemas
 import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
-import { toContinue } from '../../core/rows/pause.js';
+import { type Said, toContinue } from '../../core/rows/pause.js';
 import { isAddress, isPattern, pathOfAddress, sqlText, whyNoPath } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
@@ -15,13 +15,19 @@ import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/warehouse-setting.js';
 
-const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
+/** Why a command ended its work; also the reason with which Temporal terminates a workflow that cannot stop by itself. */
+const stops = { 'command-ended': 'its command ended', 'command-stopped': 'its command was stopped' } as const;
+export type StopReason = keyof typeof stops;
+export const isStopReason = (reason: string): reason is StopReason => Object.hasOwn(stops, reason);
 
-/** The step that continues a job whose command ended. */
-export const afterCommand = (job: string) => ({
-  ...toContinue(job),
-  text: 'To resume it (with --detach: on a worker)',
+/** Returns what is said of work that ended for this reason. */
+export const saidOfStop = (reason: StopReason, job: string): Said<string> => ({
+  message: stops[reason],
+  next:
+    reason === 'command-ended' ? { ...toContinue(job), text: 'To resume it (with --detach: on a worker)' } : undefined,
 });
+
+const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
 
 /** A job by its id, or by its name if that is unique. Throws a `UsageError` that lists the jobs if none or several match. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {

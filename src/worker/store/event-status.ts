@@ -4,10 +4,9 @@ import type { StreamListing, TypeCount } from '../../core/events/event-warehouse
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { warehouseFile } from '../../warehouse/index.js';
-import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
+import type { RuntimeConfig, WalkStatus } from '../config/runtime-types.js';
 import { type OpenWarehouses, openWarehouses } from './warehouses.js';
 
-/** The events of a service in a warehouse. */
 export interface EventStatus {
   readonly streams: readonly StreamListing[];
   readonly types: readonly TypeCount[];
@@ -73,26 +72,23 @@ export async function patiently<T>(read: () => Promise<T>, patienceMs = PATIENCE
 /** How long a list of jobs waits for a warehouse that another process has. */
 const LISTED_MS = 500;
 
-/** State and time of a walk. */
-export type WalkPhase = Pick<JobListing, 'phase' | 'since'>;
-
-const unknownState: WalkPhase = { phase: null, since: null };
-
-/** Returns the states of walks by their warehouses alone, in the same order; nulls for a warehouse that cannot be read now. */
-export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkPhase[]> {
+/**
+ * Returns the states of walks by their warehouses alone; null for a warehouse that cannot be read now. Each warehouse is read once, and one
+ * after the other, because a DuckDB file can be opened only once at a time.
+ */
+export function ledgerOfWalks(config: RuntimeConfig) {
   const read = new Map<string, Promise<EventStatus | null>>();
-  const states: WalkPhase[] = [];
-  // Warehouses are read one after the other, because a DuckDB file can be opened only once at a time.
-  for (const { into, origin, stream } of walks) {
+  let last: Promise<unknown> = Promise.resolve();
+  return async ({ into, origin, stream }: WalkEntry): Promise<Pick<WalkStatus, 'phase' | 'since'>> => {
     const name = `${origin} ${into}`;
-    const reading = read.get(name) ?? readEventStatus({ ...config, origin }, into, LISTED_MS).catch(() => null);
+    const reading =
+      read.get(name) ?? last.then(() => readEventStatus({ ...config, origin }, into, LISTED_MS).catch(() => null));
     read.set(name, reading);
-    const listing = (await reading)?.streams.find((one) => one.stream === stream);
-    if (listing && listing.pending.length > 0) states.push({ phase: 'stopped', since: null });
-    else if (listing?.completedAt) states.push({ phase: 'done', since: listing.completedAt });
-    else states.push(unknownState);
-  }
-  return states;
+    last = reading;
+    const { pending = [], completedAt = null } = (await reading)?.streams.find((one) => one.stream === stream) ?? {};
+    if (pending.length > 0) return { phase: 'stopped', since: null };
+    return { phase: completedAt === null ? null : 'done', since: completedAt };
+  };
 }
 
 /** Short name of a walk: `events-sync`, `events-backfill` or `events-verify`. */
@@ -100,7 +96,6 @@ export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {
   return `events-${stream.split(' ', 1)[0]}`;
 }
 
-/** Whether a warehouse is a file that does not exist. */
 export function isMissingFile(into: string): boolean {
   const file = warehouseFile(into);
   return file !== null && !existsSync(file);

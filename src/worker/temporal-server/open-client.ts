@@ -3,7 +3,7 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
-import { connectClient, grpcCode, onQueue } from './retries-until-close.js';
+import { connectClient, grpcCode, NOT_FOUND, onQueue } from './retries-until-close.js';
 
 export type OpenedClient = Awaited<ReturnType<typeof openClient>>;
 
@@ -62,8 +62,6 @@ export function noConnection(address: string, error: unknown, apiKey: string | u
   );
 }
 
-/** Code of gRPC for a missing object. */
-const NOT_FOUND = 5;
 const NAMESPACE_MS = 5000;
 
 /** Throws `UsageError` if the server does not have the namespace. A login without the right to read namespaces is not refused here. */

@@ -58,6 +58,9 @@ export function retriesUntilClose(): RetriesUntilClose {
   };
 }
 
+/** The gRPC code of what a server does not have. */
+export const NOT_FOUND = 5;
+
 /** The gRPC status code of an error of the client, even if the error is wrapped; null for other errors. */
 export function grpcCode(error: unknown): number | null {
   const status = error instanceof ServiceError ? error.cause : error;

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, it, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { statusOf } from '../../../src/worker/runtime/job-status.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { noRecords } from '../../support/jobs/job-entry.js';
 import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
@@ -25,7 +27,7 @@ function type(line: string, changes: RuntimeAnswers = {}) {
   return typeCommand(cwd, line, {
     walks: () => jobs.walks(),
     workflows: async () => ({ client: temporal.client, config, shared: false, allow: async () => undefined }),
-    running: async () => temporal.client,
+    statusOfWalk: (walk) => statusOf(walk, { ...noRecords, client: temporal.client }),
     ...changes,
   });
 }
@@ -41,10 +43,8 @@ async function started(stream: string) {
   await expect.poll(found, soon).not.toBeNull();
   const { workflowId = '', runId = '', type: name } = (await found()) ?? {};
   onTestFinished(async () => {
-    await temporal.client.workflow
-      .getHandle(workflowId)
-      .terminate('the test is over')
-      .catch(() => undefined);
+    const handle = temporal.client.workflow.getHandle(workflowId);
+    await handle.terminate('the test is over').catch(() => undefined);
   });
   const history = async () => {
     const execution = { workflowId, runId };

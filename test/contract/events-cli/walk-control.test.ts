@@ -1,12 +1,16 @@
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { afterEach, expect, it } from 'vitest';
-import { walkStatusOf } from '../../../dist/cli/events/events-status.js';
+import { stateOf } from '../../../dist/cli/events/events-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
+import { statusOf } from '../../../dist/worker/runtime/job-status.js';
 import { readEventStatus } from '../../../dist/worker/store/event-status.js';
+import type { WalkEntry } from '../../../src/core/job-entry-schemas.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { findWalk } from '../../../src/worker/runtime/job-lists.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
+import { noRecords } from '../../support/jobs/job-entry.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
@@ -54,12 +58,15 @@ it('a walk of any client is found by its id, its workflow or its name; equal inp
 it('a failed walk shows its reason without a worker; one that its server does not know is stopped', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
-  const runtime = { running: async () => temporal.client };
+  const found = async ({ workflowId }: { readonly workflowId: string }, client: Client | null = temporal.client) => {
+    const walk = (await jobs.walks()).find((one) => one.workflowId === workflowId) as WalkEntry;
+    return stateOf(await statusOf(walk, { ...noRecords, client }));
+  };
   const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
   setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
   const failed = await start();
   await expect(failed.result()).rejects.toThrow('422');
-  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
+  expect(await found(failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
   await expect(failed.cancel()).rejects.toThrow(`${failed.job} is not running`);
   await expect(new RowJobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow(
     `${failed.job} failed. To resume it:\n  searchflow resume ${failed.job}`,
@@ -67,19 +74,19 @@ it('a failed walk shows its reason without a worker; one that its server does no
 
   setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
   const { workflowId } = await start();
-  await expect.poll(async () => (await walkStatusOf(runtime, failed)).state, soon).toBe('running');
+  await expect.poll(async () => (await found(failed)).state, soon).toBe('running');
   await temporal.client.workflow.getHandle(workflowId).terminate('by somebody');
-  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: 'by somebody' });
+  expect(await found(failed)).toEqual({ state: 'failed', message: 'by somebody' });
   const cancelled = await start();
   await cancelled.cancel();
   await expect(cancelled.result()).rejects.toThrow('cancelled');
-  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
+  expect(await found(failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
 
   const [walk] = await jobs.walks();
   await jobs.putWalk({ ...(walk as NonNullable<typeof walk>), job: 'events-sync-lost', workflowId: 'lost' });
-  const lost = { job: 'events-sync-lost', workflowId: 'lost' };
-  expect(await walkStatusOf(runtime, lost)).toEqual({ state: 'stopped', message: null });
-  expect(await walkStatusOf({ running: async () => null }, lost)).toEqual({ state: 'interrupted', message: null });
+  const lost = { workflowId: 'lost' };
+  expect(await found(lost)).toEqual({ state: 'stopped', message: null });
+  expect(await found(lost, null)).toEqual({ state: 'interrupted', message: null });
 });
 
 it('a worker ignores walks for another service, and says so', async () => {

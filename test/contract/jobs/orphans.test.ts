@@ -62,7 +62,7 @@ function openFolder() {
 }
 
 const RUNNING = { status: 'RUNNING', reason: undefined };
-const terminated = (why: string) => ({ status: 'TERMINATED', reason: `stopped: ${why}` });
+const terminated = (reason: string) => ({ status: 'TERMINATED', reason });
 
 describe('fault 63: work whose command died', () => {
   /** A job that a command started; the command has died. */
@@ -79,7 +79,7 @@ describe('fault 63: work whose command died', () => {
     dead.die();
     const [one, two] = [process(), process()];
     await Promise.all([one.owners.endOrphans(), two.owners.endOrphans()]);
-    expect(await end()).toEqual(terminated('its command ended'));
+    expect(await end()).toEqual(terminated('command-ended'));
     expect([...one.said, ...two.said]).toEqual([
       'Stopped big: its command ended. Paid results are kept. Its command resumes it.',
     ]);
@@ -100,7 +100,7 @@ describe('fault 63: work whose command died', () => {
     const { process, end, dead, work } = await orphan();
     const watcher = process();
     expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
-    await watcher.owners.stop('its command was stopped', now);
+    await watcher.owners.stop('command-stopped', now);
     expect(await end()).toEqual(RUNNING);
     const [successor, other] = [process(), process()];
     for (const one of [successor, other]) await one.owners.claim(work, () => ({}));
@@ -109,8 +109,8 @@ describe('fault 63: work whose command died', () => {
     await process().owners.endOrphans();
     expect(await end()).toEqual(RUNNING);
     expect(await other.owned()).toMatchObject([{ living: [successor.entries.owner(), other.entries.owner()] }]);
-    await successor.owners.stop('its command was stopped', now);
-    expect(await end()).toEqual(terminated('its command was stopped'));
+    await successor.owners.stop('command-stopped', now);
+    expect(await end()).toEqual(terminated('command-stopped'));
     expect(() => successor.owners.check()).toThrow('This command is stopping');
   });
 
@@ -126,7 +126,7 @@ describe('fault 63: work whose command died', () => {
     expect(await again.owners.ownerOf(work)).toBeNull();
     await ending.owners.endOrphans();
     expect((await claimed).owner).toBeNull();
-    expect(await end()).toEqual(terminated('its command ended'));
+    expect(await end()).toEqual(terminated('command-ended'));
   });
 });
 
@@ -210,7 +210,7 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
   });
 
   it('is stopped if its command terminated it', async () => {
-    const { process, job } = await ended('stopped: its command was stopped');
+    const { process, job } = await ended('command-stopped');
     const worker = process();
     await worker.owners.noteEnded();
     expect((await worker.entries.get(job))?.state).toMatchObject({

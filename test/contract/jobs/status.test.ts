@@ -4,19 +4,24 @@ import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/job-entry-schemas.js';
 import { RowJobHandle, WalkHandle } from '../../../src/worker/control/job-handle.js';
-import { askWalk } from '../../../src/worker/control/temporal-status.js';
 import { statusOf } from '../../../src/worker/runtime/job-status.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { serverOf } from '../../support/jobs/command.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { jobEntry } from '../../support/jobs/job-entry.js';
+import { jobEntry, noRecords } from '../../support/jobs/job-entry.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
 
 let jobs = 0;
+
+function walkStatus(job: string, workflowId = `searchflow-${job}`, abandoned = false, ledger = noRecords.ledger) {
+  const walk = { job, workflowId, stream: 'sync', origin: 'sandbox', into: '/x.duckdb' };
+  const owned = abandoned ? [{ workflowId, job, owners: [], living: [] }] : [];
+  return statusOf(walk, { ...noRecords, client: temporal.client, owned, ledger });
+}
 
 /** The entry of a job with a recorded state, and the workflow of the job, which no worker runs. */
 async function begin(state?: JobState, completed: string | null = null) {
@@ -26,14 +31,15 @@ async function begin(state?: JobState, completed: string | null = null) {
   const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
   const ask = (how: { readonly away?: boolean; readonly owners?: readonly object[] | null } = {}) => {
     const { away = false, owners = null } = how;
-    const owned = owners && { workflowId, job, owners: [], living: owners };
-    return statusOf(entry, { client: away ? null : temporal.client, owned }, workflowId);
+    const owned = owners ? [{ workflowId, job, owners: [], living: owners }] : [];
+    return statusOf(entry, { ...noRecords, client: away ? null : temporal.client, owned });
   };
   return { job, handle, ask };
 }
 
 const paused: JobState = { phase: 'paused', reason: 'budget', message: 'nothing is left', since: 1 };
 const running: JobState = { phase: 'running', since: 5 };
+const done: JobState = { phase: 'done', since: 7 };
 
 describe('without a worker a job', () => {
   it.each<[string, JobState, Parameters<Awaited<ReturnType<typeof begin>>['ask']>[0], object, string?]>([
@@ -45,13 +51,7 @@ describe('without a worker a job', () => {
     ['is paused shows them while its server is down', paused, { away: true }, { phase: 'paused', since: 1 }],
     ['lost its command is stopped', running, { owners: [] }, { phase: 'stopped', message: 'its command ended' }],
     ['lost its command and server is stopped', running, { owners: [], away: true }, { phase: 'stopped' }],
-    [
-      'is done stays done',
-      { phase: 'done', since: 7 },
-      { away: true },
-      { phase: 'done', since: 7, message: null },
-      'g',
-    ],
+    ['is done stays done', done, { away: true }, { ...done, message: null }, 'g'],
   ])('that %s', async (_what, state, how, status, completed) => {
     const { ask } = await begin(state, completed ?? null);
     expect(await ask(how)).toMatchObject(status);
@@ -69,9 +69,9 @@ describe('without a worker a job', () => {
     expect(await ask({ away: true })).toMatchObject({ ...waits, since: 1 });
   });
 
-  it('that was terminated shows why, despite an earlier recorded state', async () => {
+  it('that its command terminated shows why, despite an earlier recorded state', async () => {
     const { handle, ask } = await begin(paused);
-    await handle.terminate('stopped: its command was stopped');
+    await handle.terminate('command-stopped');
     const status = await ask();
     expect(status).toMatchObject({ phase: 'stopped', message: 'its command was stopped' });
     expect(status.since).toBeGreaterThan(paused.since);
@@ -85,7 +85,7 @@ describe('without a worker a job', () => {
 
   it('that ended is not paused: the error names its state and the command that resumes it', async () => {
     const { job, handle } = await begin(running);
-    await handle.terminate('stopped: its command was stopped');
+    await handle.terminate('command-stopped');
     const how = (name: string) => `To resume it:\n  searchflow resume ${name}`;
     await expect(new RowJobHandle(temporal.client, job).pause()).rejects.toThrow(`${job} is stopped. ${how(job)}`);
     await expect(new RowJobHandle(temporal.client, 'none').pause()).rejects.toThrow(
@@ -109,28 +109,29 @@ describe('without a worker a walk', () => {
     const job = `walk-${++jobs}`;
     const workflowId = `searchflow-${job}`;
     const handle = await temporal.client.workflow.start('syncEvents', { workflowId, taskQueue: job, args: [{}] });
-    return { handle, ask: (abandoned = false) => askWalk(temporal.client, { job, workflowId }, abandoned) };
+    return { handle, ask: (abandoned = false) => walkStatus(job, workflowId, abandoned) };
   }
 
   it('that runs is waiting for a worker, and is stopped if its command died', async () => {
     const { ask } = await beginWalk();
-    expect(await ask()).toEqual({ phase: 'waiting', since: expect.any(Number) });
-    expect(await ask(true)).toEqual({ phase: 'stopped', since: null });
+    expect(await ask()).toMatchObject({ phase: 'waiting', since: expect.any(Number) });
+    expect(await ask(true)).toMatchObject({ phase: 'stopped', message: 'its command ended', since: null });
   });
 
   it('that was terminated is stopped or failed, with the time', async () => {
     for (const [reason, phase] of [
-      ['stopped: its command was stopped', 'stopped'],
+      ['command-stopped', 'stopped'],
       ['broken', 'failed'],
     ] as const) {
       const { handle, ask } = await beginWalk();
       await handle.terminate(reason);
-      expect(await ask()).toEqual({ phase, since: expect.any(Number) });
+      expect(await ask()).toMatchObject({ phase, since: expect.any(Number) });
     }
   });
 
-  it('that its server does not know has no state', async () => {
-    expect(await askWalk(temporal.client, { job: 'none', workflowId: 'searchflow-none' }, false)).toBeNull();
+  it('that its server does not know has the state of its warehouse', async () => {
+    expect(await walkStatus('none')).toMatchObject({ phase: null, since: null, isAnswered: true });
+    expect(await walkStatus('none', undefined, false, async () => done as never)).toMatchObject(done);
   });
 });
 
@@ -201,11 +202,8 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   await entries.put(entryIn(folder, 'cancelled-rows', { state: paused }));
   const workflowId = 'searchflow-cancelled-rows';
   const { taskQueue } = config;
-  await temporal.client.workflow.start('enrichCsv', {
-    workflowId,
-    taskQueue,
-    args: [{ input, into, urlColumn: 'url' }],
-  });
+  const args = [{ input, into, urlColumn: 'url' }];
+  await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue, args });
   const before = Date.now();
   await (await typed.rows.attach('rows')).cancel();
   const state = async () => (await entries.get('cancelled-rows'))?.state;
@@ -229,18 +227,13 @@ describe('pause and cancel without a worker', () => {
   type Handle = Awaited<ReturnType<(typeof temporal.client)['workflow']['start']>>;
   const ends = (reason: string) => (handle: Handle) => handle.terminate(reason);
   /** Each state, how a job gets it, and the answers to `pause` and `cancel`; null: the request is accepted. */
-  const states: readonly [
-    string,
-    JobState,
-    ((handle: Handle) => Promise<unknown>) | null,
-    string | null,
-    string | null,
-  ][] = [
+  type Told = string | null;
+  const states: readonly [string, JobState, ((handle: Handle) => Promise<unknown>) | null, Told, Told][] = [
     ['staged', running, null, 'is not running', 'is not running'],
     ['waiting for a worker', running, async () => undefined, null, null],
     ['paused', paused, async () => undefined, null, null],
     ['being cancelled', running, (handle) => handle.cancel(), 'is being cancelled; there is nothing to pause', null],
-    ['stopped', running, ends('stopped: its command ended'), 'is stopped', 'is stopped'],
+    ['stopped', running, ends('command-ended'), 'is stopped', 'is stopped'],
     ['failed', running, ends('broken'), 'failed', 'failed'],
   ];
 
@@ -316,32 +309,28 @@ describe('with a worker', () => {
     (await walk.call('openWalk')).answer({ walk: { stream: 'sync' }, windows: [1], ...opened });
     const window = await walk.call('walkWindow');
     const { workflowId } = job.handle;
-    const status = (
-      state: JobState | undefined,
-      living: readonly object[] | null = null,
-      workerless: boolean | undefined = undefined,
-    ) => {
+    const status = (state?: JobState, living: readonly object[] | null = null, workerless?: boolean) => {
       const entry = { staged, state, completed: null } as unknown as JobEntry;
-      const owned = living && { workflowId, job: 'rows', owners: [], living };
-      return statusOf(entry, { client: temporal.client, owned, workerless }, workflowId);
+      const owned = living ? [{ workflowId, job: 'rows', owners: [], living }] : [];
+      return statusOf({ ...entry, workflowId }, { ...noRecords, client: temporal.client, owned, workerless });
     };
-    const walkStatus = (abandoned = false) =>
-      askWalk(temporal.client, { job: 'sync', workflowId: walk.handle.workflowId }, abandoned);
+    const ofWalk = (abandoned = false) => walkStatus('sync', walk.handle.workflowId, abandoned);
     const beats = async ({ handle }: typeof job) =>
       Number((await handle.describe()).raw.pendingActivities?.[0]?.lastHeartbeatTime?.seconds ?? 0) * 1000;
     for (const each of [job, walk]) await expect.poll(() => beats(each)).toBeGreaterThan(0);
-    return { worker, job, walk, slice, window, status, walkStatus, beats };
+    return { worker, job, walk, slice, window, status, ofWalk, beats };
   }
 
   it('a job and a walk show what it answers, since the recorded time if they have that state, else since their start', async () => {
-    const { worker, job, walk, slice, status, walkStatus } = await working();
+    const { worker, job, walk, slice, status, ofWalk } = await working();
     const begun = (await job.handle.describe()).startTime.getTime();
     const shown = { progress: { rows: 10 } };
     await expect.poll(() => status(running)).toMatchObject({ phase: 'running', since: 5, shown });
-    expect(await walkStatus()).toEqual({ phase: 'running', since: (await walk.handle.describe()).startTime.getTime() });
+    const since = (await walk.handle.describe()).startTime.getTime();
+    expect(await ofWalk()).toMatchObject({ phase: 'running', since, shown: { progress: { stream: 'sync' } } });
     // The command of the job has died, so the worker will stop the job.
     expect(await status(running, [])).toMatchObject({ phase: 'stopped', message: 'its command ended' });
-    expect(await walkStatus(true)).toMatchObject({ phase: 'stopped' });
+    expect(await ofWalk(true)).toMatchObject({ phase: 'stopped' });
     await job.handle.signal('pause');
     await slice.cancelled;
     slice.cancel();
@@ -353,23 +342,21 @@ describe('with a worker', () => {
     expect((await status(running)).since).toBe((await job.handle.describe()).closeTime?.getTime());
     // Temporal does not keep the message of a cancelled job.
     const left = 'cancelled, with 1 runs at the service; 2 more did not end and are left running: see agent list';
-    expect(await status({ phase: 'cancelled', message: left, since: 1 })).toMatchObject({
-      phase: 'cancelled',
-      message: left,
-    });
+    const cancelled = { phase: 'cancelled', message: left } as const;
+    expect(await status({ ...cancelled, since: 1 })).toMatchObject(cancelled);
     await walk.handle.terminate();
     await worker.close();
   });
 
   it('that is busy or has just ended, they are running by their last heartbeat, unless their command died', async () => {
-    const { worker, job, walk, status, walkStatus, beats } = await working();
+    const { worker, job, walk, status, ofWalk, beats } = await working();
     await worker.close();
     expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: null });
-    expect(await walkStatus()).toMatchObject({ phase: 'running' });
+    expect(await ofWalk()).toMatchObject({ phase: 'running' });
     const stopped = { phase: 'stopped', since: await beats(job) };
     expect(await status(running, [])).toMatchObject({ ...stopped, message: 'its command ended' });
     expect(await status(paused, [])).toMatchObject({ phase: 'paused', since: 1 });
-    expect(await walkStatus(true)).toEqual({ phase: 'stopped', since: await beats(walk) });
+    expect(await ofWalk(true)).toMatchObject({ phase: 'stopped', since: await beats(walk) });
     // If certainly no worker is alive, a recent heartbeat comes from a dead worker.
     expect(await status(running, null, true)).toMatchObject({ phase: 'waiting', message: null });
     await job.handle.cancel();

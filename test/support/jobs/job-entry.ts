@@ -15,3 +15,6 @@ export const jobEntry = (
   ...{ named: true, csv: null, completed: null, state: { phase: 'running', since: 0 }, asked: {} },
   ...changes,
 });
+
+/** Records that know nothing, for a status. */
+export const noRecords = { owned: [], ledger: async () => ({ phase: null, since: null }), bought: async () => 0 };

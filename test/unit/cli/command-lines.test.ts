@@ -511,7 +511,7 @@ describe('a command line', () => {
     expect(JSON.parse((await type('status brands --json', running)).out)).toMatchObject({
       ...{ kind: 'progress', phase: 'running', rows: 200, running: [], since: null },
     });
-    const again = { ...running, costMicros: async () => 534_000 };
+    const again = withStatus({ phase: 'running', shown: { progress, running: [] }, costMicros: 534_000 });
     expect((await type('status brands', again)).out).toMatch(/\nBought in all runs of the job: \$0\.534\.$/m);
     expect(JSON.parse((await type('status brands --json', again)).out)).toMatchObject({ totalCostMicros: 534_000 });
     const since = Date.now() - 60_000;

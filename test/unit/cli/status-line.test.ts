@@ -3,6 +3,7 @@ import { statusLine } from '../../../src/cli/rows/status.js';
 import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { type Failure, pauseOf, toContinue } from '../../../src/core/rows/pause.js';
 import { type JobStatus, JobStopped } from '../../../src/worker/config/runtime-types.js';
+import { saidOfStop } from '../../../src/worker/staging/find-job.js';
 
 const now = Date.UTC(2026, 0, 2, 12, 0);
 const known: JobStatus = { job: 'q3-1', name: 'q3', phase: 'done', message: null, since: null, shown: null };
@@ -47,7 +48,7 @@ it.each<[string, Partial<JobStatus>, string]>([
   ],
   [
     'is stopped',
-    { phase: 'stopped', message: 'its command ended' },
+    { phase: 'stopped', ...saidOfStop('command-ended', 'q3-1') },
     'q3 is stopped: its command ended. To resume it (with --detach: on a worker):\n  searchflow resume q3-1',
   ],
   [

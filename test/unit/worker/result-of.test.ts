@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
-import { RowJobHandle, type RunningJob, runningFor, startReason } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle, type RunningJob, runningFor, whyEndFirst } from '../../../src/worker/control/job-handle.js';
 import { isReported, noteReported } from '../../../src/worker/control/monitor-control.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
@@ -86,8 +86,11 @@ async function reason(
     return { status: { name: status }, memo, raw: { workflowExtendedInfo: { cancelRequested } } };
   };
   const loadedSlices = async (): Promise<number[] | null> => [];
-  return startReason({
-    running: await runningFor({ workflow: { getHandle: () => ({ describe }) } } as unknown as Client, fakeHandle()),
+  const client = { workflow: { getHandle: () => ({ describe }) } } as unknown as Client;
+  const found = await runningFor(client, fakeHandle());
+  if (found === null) return 'nothing runs';
+  return whyEndFirst({
+    running: found,
     handle: fakeHandle(),
     staged: plan.staged,
     asksMore: false,
@@ -100,8 +103,8 @@ async function reason(
 it('a job that runs with the same rows and options continues, and one that does not run is started', async () => {
   expect(await reason({})).toBeNull();
   expect(await reason({ memo: { generation: 'g1', host: null, limit: null } })).toBeNull();
-  expect(await reason(null)).toBe('');
-  expect(await reason({ status: 'COMPLETED', memo: { generation: 'g0' } })).toBe('');
+  expect(await reason(null)).toBe('nothing runs');
+  expect(await reason({ status: 'COMPLETED', memo: { generation: 'g0' } })).toBe('nothing runs');
 });
 
 it.each([

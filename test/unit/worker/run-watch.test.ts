@@ -74,15 +74,15 @@ it('the ends of at most 100 runs are awaited, and places become free', async () 
 it('a run that was terminated is cancelled with the reason, and stopped if a command or its end terminated it', async () => {
   const asking = (reason: string) => {
     const error = new WorkflowFailedError('it failed', new TerminatedFailure(reason), RetryState.NON_RETRYABLE_FAILURE);
-    return awaitEnd({ result: () => Promise.reject(error) });
+    return awaitEnd({ workflowId: 'searchflow-q3', result: () => Promise.reject(error) });
   };
   expect(await asking('by hand')).toEqual({ phase: 'cancelled', message: 'by hand', summary: null });
-  const stopped = { phase: 'stopped', message: 'its command ended', summary: null };
-  expect(await asking('stopped: its command ended')).toEqual(stopped);
+  const stopped = { phase: 'stopped', message: 'its command was stopped', summary: null };
+  expect(await asking('command-stopped')).toEqual(stopped);
 });
 
 it('a run whose result the server no longer keeps is forgotten, and one that cannot be asked is an error', async () => {
-  const asking = (error: Error) => awaitEnd({ result: () => Promise.reject(error) });
+  const asking = (error: Error) => awaitEnd({ workflowId: 'searchflow-q3', result: () => Promise.reject(error) });
   const gone = new WorkflowNotFoundError('not found', 'searchflow-companies', 'r');
   expect(await asking(gone)).toEqual({ phase: 'forgotten', message: null, summary: null });
   await expect(asking(new Error('the server is away'))).rejects.toThrow('the server is away');
