@@ -36,7 +36,7 @@ Events | time that the daily sweep reads again | core/events/walk-window#SWEEP_M
 Monitors | monitors of one batch request | core/choices#MAX_BATCH_LIMIT | number | refused
 Monitors | time for an approval | core/monitors/monitor-batch#APPROVAL_WITHIN_MS | time | the batch ends without a change
 Workers | silence after which a worker counts as dead (default) | store/postgres/journal/process-heartbeat#DEAD_AFTER_MS | time | its claims expire
-Alerts | time for which an alert is tried | worker/alerts#ALERT_FOR_MS | time | the workflow of the alert fails
+Alerts | time for which an alert is tried | worker/send-alert#ALERT_FOR_MS | time | the workflow of the alert fails
 `;
 const forms = { number, bytes, time, seconds: (value) => time(value * 1000), dollars: (value) => `$${number(value)}` };
 
