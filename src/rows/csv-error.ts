@@ -9,7 +9,7 @@ export class CsvError extends CodedError {
   constructor(
     code: ErrorCode,
     message: string,
-    /** Line of the file, from 1; `null` if the problem is the file as a whole. */
+    /** Line of the file, from 1, where a person looks first; `null` if the message names the file itself. */
     readonly line: number | null = null,
     /** Column of the table, from 1; `null` if unknown. */
     readonly column: number | null = null,

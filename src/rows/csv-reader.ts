@@ -24,7 +24,7 @@ export function csvReader(options: CsvReaderOptions): RowReader {
       try {
         const records = recordsOf(options, delimiter, source.chunks(), signal);
         const first = await records.next();
-        if (first.done) throw new CsvError('input-empty', 'The input is empty: it has no header and no rows');
+        if (first.done) throw new CsvError('input-empty', 'The input is empty: it has no header and no rows', 1);
         const [header, ...rest] = first.value.records as [CsvRecord, ...CsvRecord[]];
         const { names, renamed } = readHeader(header);
         return {

@@ -141,12 +141,12 @@ function sniff(bytes: Buffer, fallback: Unicode | TextDecoder): [Unicode | TextD
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return ['utf16le', 2];
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return ['utf16be', 2];
   const kind = notText[bytes.toString('hex', 0, 4)];
-  if (kind !== undefined) {
+  if (kind !== undefined)
     throw new CsvError(
       'input-wrong-format',
       `The input is ${kind}, not CSV. Open it in a spreadsheet program and save the sheet as "CSV UTF-8" (File > Save As), then pass that file`,
+      1,
     );
-  }
   if (fallback === 'utf8' && bytes.subarray(0, 4).includes(0)) {
     throw new CsvError(
       'encoding-wrong',

@@ -59,7 +59,7 @@ export interface NamedColumns {
 
 export function nameColumns(names: readonly string[]): NamedColumns {
   if (names.length > MAX_CELLS)
-    throw new CsvError('input-too-large', `More than ${MAX_CELLS} columns, which is the limit`);
+    throw new CsvError('input-too-large', `More than ${MAX_CELLS} columns, which is the limit`, 1);
   const unique = uniqueNames(names);
   const renamed = unique.flatMap((name, index) => (name === names[index] ? [] : [{ column: index + 1, name }]));
   return { names: unique, renamed };

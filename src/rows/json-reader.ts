@@ -48,11 +48,12 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
     }
     hashes.push(reading.hash());
   }
-  if (found.size === 0 && total === 0) throw new CsvError('input-empty', 'The input is empty: it has no rows');
+  if (found.size === 0 && total === 0) throw new CsvError('input-empty', 'The input is empty: it has no rows', 1);
   if (found.size === 0)
     throw new CsvError(
       'json-invalid',
       `The input has no JSON object: ${first === null ? '' : `${first}. `}Each line must be an object, such as {"url": "https://…"}`,
+      1,
     );
   const columns = [...found].map(([name, column]): RowColumn => ({ name, type: column.type() }));
   return {

@@ -156,7 +156,7 @@ export async function rendering(template: Json, columns: readonly string[]): Pro
     try {
       return work();
     } catch (error) {
-      throw error instanceof TemplateError ? new CsvError(error.errorCode, error.message) : error;
+      throw error instanceof TemplateError ? new CsvError(error.errorCode, error.message, 1) : error;
     }
   };
   const compiled = asCsvError(() => compileTemplate(template, columns));

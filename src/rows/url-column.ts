@@ -59,12 +59,14 @@ export interface UrlColumnSearch {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
+const noColumn = (why: string): CsvError => new CsvError('url-column-unknown', why, 1);
+
 /** Finds the column of URLs. Throws `CsvError` if there is no candidate or more than one candidate. */
 export function findUrlColumn(columns: readonly string[], { wanted, kept = null, rows }: UrlColumnSearch): UrlColumn {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
     if (index !== -1) return { index, by: 'option' };
-    throw new CsvError('url-column-unknown', `There is no column ${quoted(wanted)}; the columns are ${list(columns)}`);
+    throw noColumn(`There is no column ${quoted(wanted)}; the columns are ${list(columns)}`);
   }
   const before = kept === null ? -1 : columns.indexOf(kept);
   if (before !== -1) return { index: before, by: 'job' };
@@ -86,14 +88,11 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   ] as const;
   const [found, by] = steps.find(([among]) => among.length > 0) ?? [[], 'name'];
   if (found.length === 1) return { index: found[0] as number, by };
-  if (found.length === 0) {
-    throw new CsvError(
-      'url-column-unknown',
+  if (found.length === 0)
+    throw noColumn(
       `No column contains URLs or has a usual name for them. Name the URL column (--url-column, or urlField of enrichRows); the columns are ${list(columns)}`,
     );
-  }
-  throw new CsvError(
-    'url-column-unknown',
+  throw noColumn(
     `Several columns may be the URL column: ${list(found.map((index) => columns[index] as string))}. Name one (--url-column, or urlField of enrichRows)`,
   );
 }
