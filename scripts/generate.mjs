@@ -58,7 +58,7 @@ make('src/core/generated-names.ts', namesModule({ runBounds: runBounds.shape, op
 make('docs/reference/workflows.md', workflowsDoc(facts).page);
 make('docs/reference/operations.md', operationsDoc(facts, read('src/api/operations.ts')));
 const program = (await built('cli/program')).buildProgram('0', () => {});
-make('docs/reference/commands.md', commandsDoc(program, await built('api/outputs/index')));
+make('docs/reference/commands.md', commandsDoc(program, await built('api/command-outputs')));
 make('docs/reference/limits.md', await limitsDoc(built));
 make('docs/errors.md', errorsDoc((await built('core/errors/registry')).errorGroups));
 make(

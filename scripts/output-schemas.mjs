@@ -8,7 +8,7 @@ import { workflowsDoc } from './workflows-doc.mjs';
 
 const dist = resolve(process.argv[2]);
 const modules = [
-  'api/outputs/index',
+  'api/command-outputs',
   'core/workflow-input-schemas',
   'api/workflow-interface',
   'api/operations',

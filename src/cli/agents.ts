@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import { estimateAgentRun, pricesAt } from '../core/purchase/prices.js';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';
 import type { Json } from '../core/text/json.js';

@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import { commandLine } from '../core/text/shell-word.js';
 import { UsageError } from '../worker/config/runtime-types.js';
 import { type ForgetWish, noUrl } from '../worker/control/forget.js';

@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import type { LimiterView } from '../core/limiter/limiter.js';
 import type { SlotsInUse } from '../core/limiter/slots.js';
 import { committed } from '../core/purchase/spend.js';

@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import type { MonitorAction } from '../core/choices.js';
 import { batchProblem } from '../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAllOf } from 'node:stream/consumers';
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import type { JsonObject } from '../core/base-schemas.js';
 import type { PageEnvelope } from '../core/events/page.js';
 import { next, startWalk } from '../core/events/walk.js';

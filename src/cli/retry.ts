@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import { buysPages } from '../core/rows/row-operation.js';
 import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
 import { aboutDollars, atMost, plannedData, serviceText, someOf } from './progress/plan.js';

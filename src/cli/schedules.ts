@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import { parseAddress } from '../core/connections/postgres-address.js';
 import { schemaChangesText } from '../core/rows/schema-changes.js';
 import { inputText } from '../core/rows/source-fields.js';

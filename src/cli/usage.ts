@@ -1,4 +1,4 @@
-import type { Output } from '../api/outputs/index.js';
+import type { Output } from '../api/command-outputs.js';
 import { type ReconciledDay, reconcile } from '../core/purchase/reconcile.js';
 import type { UsageLine } from '../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';

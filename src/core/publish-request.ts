@@ -1,5 +1,8 @@
 import type { PublishMode, PublishPartition } from './choices.js';
 import type { PublishStep } from './row-job-schemas.js';
+import type { Published } from './team-output-schemas.js';
+
+export type { Published, PublishRecord } from './team-output-schemas.js';
 
 /** What is published: the view of a job, the current state of events, or the monitors with their runs and results. */
 export type PublishSubject = { readonly job: string } | 'events' | 'monitors';
@@ -12,32 +15,6 @@ export interface PublishRequest {
   /** Columns that identify a row; only for `merge`. */
   readonly key: readonly string[];
   readonly partition: PublishPartition | null;
-}
-
-/** One publish, as its target records it. */
-export interface PublishRecord {
-  /** Unique, and later publishes have greater ids. */
-  readonly id: string;
-  /** Time of the publish, ISO 8601, UTC. */
-  readonly at: string;
-  /** The latest run that the warehouse records of a job; the id of the publish if there is none, and for events and monitors. */
-  readonly run: string;
-  readonly mode: PublishMode;
-}
-
-export interface PublishedTable {
-  readonly name: string;
-  readonly rows: number;
-  /** Rows of the table in the target. */
-  readonly total: number;
-}
-
-export interface Published extends PublishRecord {
-  /** The target, without credentials. */
-  readonly target: string;
-  /** False: the same rows of the same run had been appended before, and nothing was written. */
-  readonly changed: boolean;
-  readonly tables: readonly PublishedTable[];
 }
 
 /** Copies tables of a warehouse into a target, in one step. */

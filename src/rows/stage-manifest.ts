@@ -5,10 +5,12 @@ import { gunzip, gzip } from 'node:zlib';
 import { CodedError } from '../core/errors/coded-error.js';
 import { FORGOTTEN } from '../core/purchase/forgotten.js';
 import type { ColumnType } from '../core/rows/column-type.js';
+import type { UrlCells } from '../core/rows/job-output-schemas.js';
 import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
-import type { UrlColumn } from './url-column.js';
+
+export type { UrlCells } from '../core/rows/job-output-schemas.js';
 
 /** A row that cannot be bought, for display. */
 export interface StagedBadRow {
@@ -17,17 +19,6 @@ export interface StagedBadRow {
   readonly tag: string;
   /** The problem with its position: `line 12, column 2 ("url"): …` */
   readonly message: string;
-}
-
-export interface UrlCells {
-  /** How the column was found. */
-  readonly by: UrlColumn['by'];
-  /** Number of non-empty cells. */
-  readonly filled: number;
-  /** Number of valid URLs, including URLs to which a scheme was added. */
-  readonly urls: number;
-  /** Number of cells that are not URLs but would be URLs with a scheme. */
-  readonly withoutScheme: number;
 }
 
 /** The content of `manifest.json` in a stage. The file is written after the slices. */

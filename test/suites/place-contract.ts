@@ -82,7 +82,7 @@ export function placeContract(make: MakeWarehouse): void {
         published: null,
       });
       expect(place?.ledgerAt).toBeGreaterThan(service.now);
-      expect(place?.loaded.loadedAt).toBeGreaterThan(service.now);
+      expect(place?.loaded.at).toBeGreaterThan(service.now);
       expect(await warehouse.placeOf('brands-1', { row: 6 })).toBeNull();
     });
 

@@ -1,13 +1,16 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import { inOneSentence, sentenceOf } from '../../core/rows/pause.js';
+import type { InterruptedWalk } from '../../core/team-output-schemas.js';
 import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { ShownProgress } from '../../worker/config/runtime-types.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { meter, type ProgressReader, progressText, waitText } from '../progress/progress.js';
 import { columns, count, duration, lines, printable, some } from '../text.js';
+
+export type { InterruptedWalk } from '../../core/team-output-schemas.js';
 
 /** The known event type that an unknown one certainly means; null for a known type and for another one. */
 export const meantType = (type: string): string | null =>
@@ -76,9 +79,6 @@ function verifiedLines({ missing, changed, gone, days }: Verification): string[]
 export function differs({ missing, changed, gone }: Differences): boolean {
   return missing + changed + gone > 0;
 }
-
-/** An unfinished walk whose workflow, as far as this process sees, is not running. `interrupted`: no server or worker answers for it. */
-export type InterruptedWalk = Output<'eventStatus'>['interrupted'][number];
 
 interface RunningWalk extends ShownProgress<WalkProgress, WalkHeartbeat> {
   readonly job: string | null;

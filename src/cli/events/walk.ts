@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';

@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { JobState } from '../../core/job-entry-schemas.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { ruleOf } from '../../core/purchase/failure-tags.js';

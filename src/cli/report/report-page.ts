@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { committed } from '../../core/purchase/spend.js';
 import { toDollars } from '../../core/text/money.js';
 import { count, DAY_MS, dollars, duration, printable, some } from '../text.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { type Resumption, resumption } from '../../core/row-job-schemas.js';
 import { isUnderWay } from '../../core/rows/job-names.js';

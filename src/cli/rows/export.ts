@@ -1,7 +1,7 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
 import { placeOrProblem } from '../../worker/config/publish-step.js';

@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { RetryHelp } from '../../core/purchase/retry-help.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { TracedName } from '../../worker/runtime/traced-rows.js';

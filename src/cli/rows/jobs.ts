@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { JobListing, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';

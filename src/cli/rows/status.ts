@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { NextAction } from '../../core/row-job-schemas.js';
 import { boundTexts } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';

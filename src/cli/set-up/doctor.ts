@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { Finding } from '../../worker/doctor/databases.js';
 import { examine } from '../../worker/doctor/examine.js';
 import { type Context, type ExitCode, exitCodes, signalExitCodes } from '../shared/command.js';

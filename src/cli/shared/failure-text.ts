@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
 import { type ExitCode, exitCodeOfFailure, exitCodeOfUsage, exitCodes } from '../../core/processes/exit-codes.js';

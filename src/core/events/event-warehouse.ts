@@ -1,7 +1,10 @@
 import type { ErrorCode } from '../errors/registry.js';
+import type { StreamListing, StreamState, TypeCount } from '../team-output-schemas.js';
 import type { Verification } from '../workflow-result-schemas.js';
 import type { WalkState } from './walk.js';
 import type { Span } from './walk-window.js';
+
+export type { StreamListing, StreamState, TypeCount } from '../team-output-schemas.js';
 
 /**
  * A stream of events with its own watermark: `sync`, one backfill or one verification. Streams in one warehouse share the events and the
@@ -20,43 +23,11 @@ export interface EventWindow extends Span {
   readonly walk: WalkState;
 }
 
-/** The state of a stream; times in Unix ms. */
-export interface StreamState {
-  readonly watermark: number | null;
-  readonly sweptAt: number | null;
-  /** When the stream's last run ended. */
-  readonly completedAt: number | null;
-  /** The range of the latest run, and when that run began. `from` null: the range has no beginning. */
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly beganAt: number | null;
-  /** Numbers of the windows that are not done, the earliest first. */
-  readonly pending: readonly number[];
-  /** Sums over the windows of the latest run. */
-  readonly windows: number;
-  readonly pages: number;
-  readonly events: number;
-  readonly added: number;
-  readonly changed: number;
-  /**
-   * Total length in ms of the windows that have a beginning and are not empty. `share`: the done part of this length, 0 to 1; null if the
-   * length is 0.
-   */
-  readonly lengthMs: number;
-  readonly share: number | null;
-}
-
 /** The time up to which all events are loaded. The watermark is the newest event, so a completed run without new events is newer. */
 export function loadedUpTo(state: StreamState | null): number | null {
   if (state === null) return null;
   const { watermark, to, pending } = state;
   return pending.length === 0 && to !== null ? Math.max(watermark ?? 0, to) : watermark;
-}
-
-export interface StreamListing extends StreamState {
-  readonly stream: string;
-  /** Event types that the stream is limited to; empty: all. */
-  readonly types: readonly string[];
 }
 
 /** A new run over a range of time. `sweep`: whether the run is a sweep. */
@@ -98,14 +69,6 @@ export interface LoadedPages {
   readonly changed: number;
   /** False: another attempt has claimed the window since these pages were read. */
   readonly current: boolean;
-}
-
-export interface TypeCount {
-  readonly type: string;
-  readonly events: number;
-  /** Whether the type is documented (API reference: /websets/v0/events). */
-  readonly known: boolean;
-  readonly latest: number | null;
 }
 
 /**

@@ -1,3 +1,7 @@
+import type { LimiterView } from './limiter-schemas.js';
+
+export type { BucketView, LimiterView } from './limiter-schemas.js';
+
 export interface RateCost {
   /** Rate class of the operation, such as `contents`; the profile maps the class to buckets. */
   readonly rateClass: string;
@@ -11,31 +15,6 @@ export interface Grant {
   readonly startAt: number;
   /** The same moment by the clock of the process or database that holds the limit. */
   readonly reservedAt: number;
-}
-
-/** The present state of one bucket of the rate profile, in units a second. */
-export interface BucketView {
-  readonly name: string;
-  readonly qps: number;
-  /** The rate after margins and backpressure. */
-  readonly effectiveQps: number;
-  /** Units of all callers that started within the last second. */
-  readonly used: number;
-}
-
-/** The present state of a limiter. Times are Unix milliseconds. */
-export interface LimiterView {
-  readonly profile: string;
-  /** The rate of the first bucket, or of the slowest bucket of a call; `buckets` has the rates of all buckets. */
-  readonly qps: number;
-  readonly effectiveQps: number;
-  readonly buckets: readonly BucketView[];
-  readonly blockedUntil: number | null;
-  /** When the answer came that began the block. */
-  readonly blockedSince: number | null;
-  readonly blockReason: string | null;
-  /** Waiting calls of all processes that share the limit. */
-  readonly waiting: number;
 }
 
 /**

@@ -1,14 +1,7 @@
 import { type Journal, RUN_OVERDUE } from '../purchase/journal.js';
+import type { SlotsInUse, SlotsView } from './limiter-schemas.js';
 
-/** The present state of the slots. */
-export interface SlotsView {
-  readonly limit: number;
-  /** Slots that owners of this store hold. */
-  readonly held: number;
-  /** Runs in progress at the service for which no owner of this store holds a slot. */
-  readonly elsewhere: number;
-  readonly waiting: number;
-}
+export type { SlotsInUse, SlotsView } from './limiter-schemas.js';
 
 /** The owner of a slot: the key of a purchase. */
 export interface SlotOwner {
@@ -17,12 +10,6 @@ export interface SlotOwner {
   readonly runId: string | null;
   /** Unix ms. */
   readonly takenAt: number;
-}
-
-/** The slots, with the slots that runs left running hold. */
-export interface SlotsInUse extends SlotsView {
-  /** Number of held slots whose run took longer than `--max-run-time`. */
-  readonly leftRunning: number;
 }
 
 /** Returns the slots in use. The journal shows which runs were left running. */

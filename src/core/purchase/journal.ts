@@ -3,6 +3,9 @@ import type { Freshness } from '../row-job-schemas.js';
 import type { Json, RawJson } from '../text/json.js';
 import type { CallFacts } from './failure.js';
 import type { Price, SpendCap } from './spend.js';
+import type { UnknownOutcome } from './spend-schemas.js';
+
+export type { UnknownOutcome } from './spend-schemas.js';
 
 /** The job of a segment: its name up to the first `/`; `calls` for single calls. */
 export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
@@ -147,17 +150,6 @@ export interface LandedAnswer {
 
 /** What came instead of an answer: the status and the wait of a refusal or failure, and its text. Empty if nothing was sent. */
 export type MissFacts = Partial<Pick<CallFacts, 'status' | 'retryAfterMs'>> & { readonly body?: string | null };
-
-/** A purchase without an answer, which may have been charged. `estimateMicros`: its likely price. */
-export interface UnknownOutcome {
-  /** Name of the journal segment of the purchase. The column of the warehouse is also called `book`. */
-  readonly book: string;
-  readonly operation: string;
-  readonly keys: readonly string[];
-  readonly intendedAt: number;
-  readonly reason: string;
-  readonly estimateMicros: number;
-}
 
 /** Totals of a group of segments. Amounts in micro-dollars. */
 export interface JournalTotals {

@@ -1,4 +1,7 @@
 import type { UsageLine } from './spend.js';
+import type { ReconciledDay } from './spend-schemas.js';
+
+export type { ReconciledDay } from './spend-schemas.js';
 
 /** The bill of a UTC day over all keys. Amounts in micro-dollars. */
 export interface BilledDay {
@@ -8,19 +11,6 @@ export interface BilledDay {
   /** The most that the bill may differ from the charges because the service gives whole cents; 0: it gives exact amounts. */
   readonly roundedMicros: number;
   readonly keys: readonly { readonly id: string; readonly name: string | null; readonly serviceMicros: number }[];
-}
-
-/** A day of the journal and of the bill. Amounts in micro-dollars. */
-export interface ReconciledDay extends Omit<BilledDay, 'roundedMicros'> {
-  readonly journalMicros: number;
-  readonly differenceMicros: number;
-  /** Number of unknown outcomes of the day, and what they and the requests in flight count as. */
-  readonly unknownOutcomes: number;
-  readonly unknownAtMostMicros: number;
-  /** The part of the difference that unknown outcomes and requests in flight explain. */
-  readonly unknownMicros: number;
-  /** The part that neither they, nor whole cents, nor the day before or after explain: a run is charged at its end and counted at its start. */
-  readonly unexplainedMicros: number;
 }
 
 /** Compares the days of the journal with the days of the bill, in order of time. */

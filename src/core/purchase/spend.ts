@@ -1,6 +1,9 @@
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
 import { dollars } from '../text/money.js';
+import type { PeriodSpend, SpendCaps, UsageGroup, UsageLine } from './spend-schemas.js';
+
+export type { PeriodSpend, SpendCaps, UsageGroup, UsageLine } from './spend-schemas.js';
 
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
@@ -12,38 +15,9 @@ export interface SpendCap {
   readonly beforeMicros?: number;
 }
 
-/** The team's caps by UTC day and month; null: none. */
-export interface SpendCaps {
-  readonly dayMicros: number | null;
-  readonly monthMicros: number | null;
-}
-
-/** The spend of the requests that were sent in a period, even if their answers landed later. Amounts in micro-dollars. */
-export interface PeriodSpend {
-  /** Unix ms. */
-  readonly since: number;
-  readonly landedMicros: number;
-  /** Estimates of open intents. */
-  readonly openMicros: number;
-  /** Likely prices of unknown outcomes: they may have been charged. */
-  readonly unknownMicros: number;
-}
-
 /** Amount that counts against a cap: landed, in flight, and possibly charged. */
 export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
   landedMicros + openMicros + unknownMicros;
-
-export type UsageGroup = 'job' | 'operation' | 'day';
-
-/** One line of a team's usage. Amounts in micro-dollars. */
-export interface UsageLine extends Omit<PeriodSpend, 'since'> {
-  /** Job id (`calls` for single calls), operation, or UTC day (`2026-11-21`). */
-  readonly group: string;
-  /** Number of requests with a landed answer, and number of their units. */
-  readonly requests: number;
-  readonly units: number;
-  readonly unknownOutcomes: number;
-}
 
 /**
  * The team's spend. The spend is computed from the journal, so a crash cannot cause a difference between spend and journal.

@@ -1,43 +1,11 @@
-import type { UnitStatus } from '../purchase/journal.js';
-import type { PublishOutcome } from '../row-job-schemas.js';
+import type { FailedGroup, LoadedRow, Misfit, PublishedAt } from './job-output-schemas.js';
 
-/** A row as its warehouse has it. Times in Unix ms. */
-export interface LoadedRow {
-  /** Null after the row has vanished from the input. */
-  readonly row: number | null;
-  readonly hash: string;
-  /** `invalid`: a bad row. */
-  readonly status: UnitStatus | 'invalid';
-  readonly tag: string | null;
-  readonly message: string | null;
-  readonly httpStatus: number | null;
-  readonly key: string | null;
-  /** The URL, or the rendered request as JSON; null for a bad row. */
-  readonly unit: string | null;
-  readonly input: readonly (string | null)[];
-  readonly requestId: string | null;
-  readonly costMicros: number;
-  readonly fetchedAt: number | null;
-  readonly slice: number;
-  readonly loadedAt: number;
-  /** Since when the job has other options, so that the answer will be replaced. */
-  readonly outdatedAt: number | null;
-  readonly vanishedAt: number | null;
-}
+export type { FailedGroup, LoadedRow, Misfit } from './job-output-schemas.js';
 
 export interface RowState {
   readonly row: number;
   readonly status: string;
   readonly tag: string | null;
-}
-
-export interface FailedGroup {
-  readonly status: 'error' | 'invalid';
-  readonly tag: string | null;
-  readonly rows: number;
-  readonly units: number;
-  /** Cost of their answers in micro-dollars. */
-  readonly costMicros: number;
 }
 
 export interface FailedRows {
@@ -61,15 +29,6 @@ export type RowName =
   | { readonly row: number; readonly hash?: string }
   | { readonly unit: readonly string[]; readonly cell: number; readonly key: string | null };
 
-/** A value of an answer that does not fit the type of its column. */
-export interface Misfit {
-  readonly column: string;
-  /** The beginning of the value, as text. */
-  readonly value: string;
-  /** Type of the column. */
-  readonly expected: string;
-}
-
 /** A row in a warehouse with the facts around it. */
 export interface RowPlace {
   readonly loaded: LoadedRow;
@@ -78,6 +37,5 @@ export interface RowPlace {
   readonly misfits: readonly Misfit[];
   /** Other rows of the job with the same unit: their number, and the first of them. */
   readonly sharing: { readonly rows: number; readonly first: readonly number[] };
-  /** The latest publish at the end of a run; null: none. */
-  readonly published: (PublishOutcome & { readonly at: number }) | null;
+  readonly published: PublishedAt;
 }

@@ -114,12 +114,12 @@ export function readHistory(
       const entry = parts.units.get(key);
       const landed = entry && {
         segment: parts.segments.numbered(entry.segment).name,
-        fetchedAt: entry.at,
+        at: entry.at,
         status: entry.status,
-        errorTag: entry.tag,
-        isBought: recorded.get(key) !== entry.at,
+        tag: entry.tag,
+        bought: recorded.get(key) !== entry.at,
         bytes: entry.length === 0 ? null : entry.length,
-        hasBody: !parts.units.isGone(key),
+        inJournal: !parts.units.isGone(key),
       };
       return [key, { attempts: all.sort((a, b) => a.at - b.at), landed: landed ?? null }];
     }),

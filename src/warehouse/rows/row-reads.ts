@@ -40,7 +40,7 @@ function loadedColumns({ millis }: Dialect): string {
     costMicros: 'CAST(e.cost_micros AS double precision)',
     fetchedAt: millis('e.fetched_at'),
     slice: 'e.slice',
-    loadedAt: millis('e.loaded_at'),
+    at: millis('e.loaded_at'),
     outdatedAt: millis('e.outdated_at'),
     vanishedAt: millis('e.vanished_at'),
   };

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
-import type { Output } from '../../api/outputs/index.js';
 import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
-import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput, JobProgress, SliceHeartbeat } from '../../core/row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
+import type { BadRow, RestPlan } from '../../core/rows/job-output-schemas.js';
 import type { Said } from '../../core/rows/pause.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
@@ -17,6 +17,7 @@ import type { BillSetting } from './service-setting.js';
 import type { Values } from './settings.js';
 
 export { UsageError } from '../../core/errors/coded-error.js';
+export type { BadRow, JobListing, KnownJob, NextRun, RestPlan } from '../../core/rows/job-output-schemas.js';
 export type { UrlCells } from '../../rows/index.js';
 
 export interface WorkflowAccess {
@@ -106,11 +107,6 @@ export interface EnrichRequest extends EnrichCsvInput {
   /** Whether to parse again the paid answers that could not be parsed, and to buy nothing. */
   readonly reparse?: boolean;
 }
-
-export type BadRow = Output<'plan'>['badRowExamples'][number];
-
-/** The rows of a job beyond its limit, and the cost of buying these rows. */
-export type RestPlan = NonNullable<Output<'plan'>['rest']>;
 
 /** Preview of a run, made without any purchase. Amounts in micro-dollars. */
 export interface JobPlan {
@@ -239,16 +235,3 @@ export interface WalkStatus extends Omit<JobStatus, 'phase' | 'shown'> {
   /** Whether the Temporal server has answered; if it has not, the ledger has the state. */
   readonly isAnswered: boolean;
 }
-
-/** A job, or a walk on events, of this folder or its store. */
-export interface KnownJob extends SourceFields {
-  readonly job: string;
-  readonly name: string;
-  readonly origin: string;
-  readonly input: string;
-  readonly into: string;
-}
-
-export type JobListing = Output<'jobs'>[number];
-
-export type NextRun = NonNullable<JobListing['schedules']>[number];

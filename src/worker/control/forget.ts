@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { domainToUnicode } from 'node:url';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { badRowKey, hasUrl } from '../../core/purchase/forgotten.js';
 import { pageUrlOf, parseUrl } from '../../core/purchase/unit-key.js';

@@ -1,6 +1,7 @@
 import { STORE_SCHEMA, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { errorFixes } from '../../core/errors/registry.js';
+import type { Finding } from '../../core/team-output-schemas.js';
 import { sentence } from '../../core/text/count.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import {
@@ -22,20 +23,11 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { type SettingName, settings } from '../config/settings.js';
 import { isTeamAt, otherLimitsText, teamOf } from '../store/team.js';
 
+export type { Finding } from '../../core/team-output-schemas.js';
+
 /** Difference of clocks, in ms, that tokens, watermarks and ages of answers tolerate, and from which work fails. */
 const SKEW_MS = 5000;
 const LARGE_SKEW_MS = 60_000;
-
-/** The result of one check. */
-export interface Finding {
-  /** Name of the check, such as `state-folder`; the name never changes. */
-  readonly check: string;
-  /** False: work fails, or will fail. */
-  readonly ok: boolean;
-  readonly why: string;
-  /** What to do, with a command to copy on a line of its own; null if nothing is to be done. With `ok`, it is advice. */
-  readonly mend: string | null;
-}
 
 export interface Setup extends Pick<ConfigSources, 'env' | 'cwd'> {
   /** The settings; a wrong one has its default. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { toDo } from '../../core/text/shell-word.js';
 import { folderNames, removeFolders, sizeOf } from '../../files/folder-size.js';

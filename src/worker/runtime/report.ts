@@ -1,5 +1,5 @@
+import type { Output } from '../../api/command-outputs.js';
 import { operationTable } from '../../api/index.js';
-import type { Output } from '../../api/outputs/index.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';

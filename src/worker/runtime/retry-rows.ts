@@ -1,4 +1,4 @@
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';

@@ -1,7 +1,7 @@
 import { keysOfJob } from '../../activities/rows/row-requests.js';
 import { sliceSegment } from '../../activities/rows/slice-loads.js';
 import { fieldOf } from '../../api/checks/field-of.js';
-import type { Output } from '../../api/outputs/index.js';
+import type { Output } from '../../api/command-outputs.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { knownCost, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
@@ -89,7 +89,6 @@ export async function traceRow(
   const journal = await parts.store.journal();
   if (key !== null) await journal.verify([key]);
   const history = (key === null ? null : (await journal.history([key], [job], asked.withAnswer)).get(key)) ?? noHistory;
-  const { landed } = history;
   const status = await statusOf(entry);
   const state = stateOf(line, place, history);
   const failed = { status: state === 'invalid' ? 'invalid' : 'error', tag: line?.e ?? loaded?.tag ?? null } as const;
@@ -114,10 +113,7 @@ export async function traceRow(
     attempts: history.attempts.map(({ segment, operation: _, came, ...attempt }) => ({
       ...{ ...attempt, job: jobOf(segment) },
     })),
-    answer: landed && {
-      ...{ at: landed.fetchedAt, status: landed.status, tag: landed.errorTag },
-      ...{ bought: landed.isBought, bytes: landed.bytes, inJournal: landed.hasBody },
-    },
+    answer: history.landed && answerFacts(history.landed),
     answerText: key !== null && asked.withAnswer ? await answerOf(parts, key, history) : null,
     loaded: place && loadOf(into, place),
     published: place?.published ?? null,
@@ -126,9 +122,11 @@ export async function traceRow(
   };
 }
 
+const answerFacts = ({ segment: _, ...answer }: NonNullable<UnitHistory['landed']>) => answer;
+
 function loadOf(into: string, { loaded, ledgerAt, misfits }: RowPlace): Output<'trace'>['loaded'] {
-  const { row: _row, hash: _hash, key: _key, unit: _unit, input: _input, loadedAt: at, ...load } = loaded;
-  return { into, at, ledgerAt, misfits, ...load };
+  const { row: _row, hash: _hash, key: _key, unit: _unit, input: _input, ...load } = loaded;
+  return { into, ledgerAt, misfits, ...load };
 }
 
 interface Found {
@@ -173,12 +171,10 @@ async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, t
 
 async function answerOf(parts: RuntimeParts, key: string, { attempts, landed }: UnitHistory): Promise<string | null> {
   const came = attempts.findLast((attempt) => attempt.came)?.came ?? null;
-  if (!landed?.hasBody) return came;
+  if (!landed?.inJournal) return came;
   const result = (await (await parts.store.journal()).read([key])).get(key)?.result ?? null;
   const body = fieldOf(result, 'body');
-  return ruleOf(landed.errorTag).answer === 'unread' && typeof body === 'string'
-    ? body
-    : (JSON.stringify(result) ?? came);
+  return ruleOf(landed.tag).answer === 'unread' && typeof body === 'string' ? body : (JSON.stringify(result) ?? came);
 }
 
 type State = Output<'trace'>['state'];

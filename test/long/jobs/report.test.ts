@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Output } from '../../../dist/api/outputs/index.js';
+import type { Output } from '../../../dist/api/command-outputs.js';
 import type { ReportWish } from '../../../dist/worker/runtime/report.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';

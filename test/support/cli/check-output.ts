@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { commandOutputs, outputSchema } from '../../../src/api/outputs/index.js';
+import { commandOutputs, outputSchema } from '../../../src/api/command-outputs.js';
 import { buildProgram } from '../../../src/cli/program.js';
 
 const program = buildProgram('0.0.0', () => undefined);
@@ -29,13 +29,13 @@ export function checkOutput(words: readonly string[], output: string): void {
   const command = commandOf(words);
   const schema = commandOutputs[command];
   if (schema === undefined)
-    throw new Error(`\`${command} --json\` has no schema. Add it to commandOutputs in src/api/outputs/index.ts.`);
+    throw new Error(`\`${command} --json\` has no schema. Add it to commandOutputs in src/api/command-outputs.ts.`);
   const validate = validators.get(command) ?? ajv.compile(outputSchema(command, schema, true));
   validators.set(command, validate);
   for (const line of output.trim().split('\n')) {
     if (validate(JSON.parse(line))) continue;
     throw new Error(
-      `The output of \`${command} --json\` does not fit its schema in src/api/outputs: ${JSON.stringify(validate.errors)}\n${line}`,
+      `The output of \`${command} --json\` does not fit its schema in src/api/command-outputs.ts: ${JSON.stringify(validate.errors)}\n${line}`,
     );
   }
 }

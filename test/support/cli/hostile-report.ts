@@ -1,4 +1,4 @@
-import type { Output } from '../../../src/api/outputs/index.js';
+import type { Output } from '../../../src/api/command-outputs.js';
 
 /** Texts that break out of a page which does not escape them. */
 export const hostile = [

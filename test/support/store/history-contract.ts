@@ -50,7 +50,7 @@ export function historyContract(
           { outcome: 'landed', segment: 'job/gen2/000001', units: 1, costMicros: 700, requestMicros: 700 },
         ]);
         expect(first.attempts.map(({ requestId }) => requestId)).toEqual([`req-${clock - 1}`, `req-${clock}`]);
-        expect(first.landed).toMatchObject({ status: 'success', fetchedAt: clock, isBought: true, hasBody: true });
+        expect(first.landed).toMatchObject({ status: 'success', at: clock, bought: true, inJournal: true });
         expect(first.landed?.bytes).toBeGreaterThan(100);
         expect(knownCost(first)).toEqual({ micros: 700, isWhole: true });
         const second = await historyOf(one, 2);
@@ -101,13 +101,13 @@ export function historyContract(
       await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [failed(1)]);
       expect(await historyOf(journal, 1)).toMatchObject({
         attempts: [],
-        landed: { isBought: false, errorTag: 'CRAWL_TIMEOUT' },
+        landed: { bought: false, tag: 'CRAWL_TIMEOUT' },
       });
       await buy(journal, [outcome(2, { costMicros: 900 }), failed(3)]);
       const again = await reopen();
       await again.prune('job/', Date.now() + 60_000);
-      const pruned = await historyOf(again, 2);
-      expect(pruned).toMatchObject({ attempts: [{ costMicros: 900 }], landed: { hasBody: false, status: 'success' } });
+      const landed = { inJournal: false, status: 'success' };
+      expect(await historyOf(again, 2)).toMatchObject({ attempts: [{ costMicros: 900 }], landed });
       expect(knownCost(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
     });
 

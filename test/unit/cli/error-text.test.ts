@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { errorOutput, outputSchema } from '../../../src/api/outputs/index.js';
+import { errorOutput, outputSchema } from '../../../src/api/command-outputs.js';
 import { asksForJson, failureOf, fixText } from '../../../src/cli/shared/failure-text.js';
 import { CodedError } from '../../../src/core/errors/coded-error.js';
 import { type ErrorCode, errorFixes } from '../../../src/core/errors/registry.js';

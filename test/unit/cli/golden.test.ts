@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandOutputs, errorOutput, outputSchema, schemaFile } from '../../../src/api/outputs/index.js';
+import { commandOutputs, errorOutput, outputSchema, schemaFile } from '../../../src/api/command-outputs.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
 import { commandsIn, helpOf } from '../../support/cli/wrong-lines.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Output } from '../../../src/api/outputs/index.js';
+import type { Output } from '../../../src/api/command-outputs.js';
 import { printed } from '../../../src/core/text/printed.js';
 import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';

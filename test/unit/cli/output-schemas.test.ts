@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { commandOutputs, outputSchema } from '../../../src/api/outputs/index.js';
+import { commandOutputs, outputSchema } from '../../../src/api/command-outputs.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { printed } from '../../../src/core/text/printed.js';
 import { checkOutput, commandOf } from '../../support/cli/check-output.js';
@@ -16,7 +16,7 @@ it('each command with --json has a schema', () => {
   const without = withJson.filter((command) => !(command in commandOutputs));
   expect(
     without,
-    'Describe the output in src/api/outputs, add it to commandOutputs in src/api/outputs/index.ts, and type the output in src/cli with it.',
+    'Describe the output in a schema of src/core, add it to commandOutputs in src/api/command-outputs.ts, and type the output in src/cli with it.',
   ).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { dbtSources } from '../../../scripts/dbt-sources.mjs';
 import { drawings } from '../../../scripts/drawings.mjs';
 import { errorsDoc, withTags } from '../../../scripts/errors-doc.mjs';
 import { limitsDoc } from '../../../scripts/limits-doc.mjs';
-import * as outputs from '../../../src/api/outputs/index.js';
+import * as outputs from '../../../src/api/command-outputs.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { errorGroups } from '../../../src/core/errors/registry.js';
 import { failureTags } from '../../../src/core/purchase/failure-tags.js';

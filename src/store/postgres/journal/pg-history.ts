@@ -1,5 +1,5 @@
 import type { ActivityStep, DayUsage, JournalReport } from '../../../core/purchase/activity.js';
-import { type Attempt, type AttemptOutcome, isUnsent, type UnitHistory } from '../../../core/purchase/attempts.js';
+import { type Attempt, isUnsent, type UnitHistory } from '../../../core/purchase/attempts.js';
 import { FORGOTTEN } from '../../../core/purchase/forgotten.js';
 import type { UnitStatus } from '../../../core/purchase/journal.js';
 import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../../core/purchase/spend.js';
@@ -217,9 +217,8 @@ export async function historyOf(
   );
 }
 
-const landedOf = ({ segment, fetched, status, tag, bought, bytes }: UnitRow) => ({
-  ...{ segment, fetchedAt: fetched, status, errorTag: tag, isBought: bought },
-  ...{ bytes, hasBody: bytes !== null },
+const landedOf = ({ segment, fetched: at, status, tag, bought, bytes }: UnitRow) => ({
+  ...{ segment, at, status, tag, bought, bytes, inJournal: bytes !== null },
 });
 
 function attemptOf(purchase: PurchaseRow, unit: UnitRow | undefined): Attempt {
@@ -230,7 +229,7 @@ function attemptOf(purchase: PurchaseRow, unit: UnitRow | undefined): Attempt {
     return { ...base, outcome: 'landed', requestId: purchase.request_id, costMicros, requestMicros: cost };
   }
   const isFree = state === 'never';
-  const outcome: AttemptOutcome = isFree ? (isUnsent(reason) ? 'unsent' : 'free') : state;
+  const outcome: Attempt['outcome'] = isFree ? (isUnsent(reason) ? 'unsent' : 'free') : state;
   const amounts = { costMicros: isFree ? 0 : null, requestMicros: isFree ? 0 : estimate };
   return { ...base, outcome, requestId: null, ...amounts };
 }

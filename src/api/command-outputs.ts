@@ -1,11 +1,38 @@
 import { z } from 'zod';
-import { dollarsName, isTime } from '../../core/text/printed.js';
-import { report } from './report.js';
-import * as rows from './rows.js';
-import * as service from './service.js';
-import * as team from './team.js';
+import { list, text } from '../core/base-schemas.js';
+import * as rows from '../core/rows/job-output-schemas.js';
+import * as team from '../core/team-output-schemas.js';
+import { dollarsName, isTime } from '../core/text/printed.js';
+import * as results from '../core/workflow-result-schemas.js';
+import { agentRun, agentRunEvent } from './schemas/agent-run-schemas.js';
 
-const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, team.keptSchedule]);
+/** The results that commands print beside those of `core`, such as results of workflows with their kinds. */
+const service = {
+  agentRuns: list(agentRun),
+  agentResult: results.agentRunResult,
+  // `--stream`: a line for each event of the service, then the result.
+  streamedResult: z.object({ kind: z.literal('result'), ...results.agentRunResult.shape }),
+  createdMonitor: z.object({ kind: z.literal('monitor'), ...results.createdMonitor.shape }),
+  batch: z.object({ kind: z.literal('batch'), ...results.batchSummary.shape }),
+  // A decision on a batch that another process runs.
+  decision: z.object({ kind: z.literal('decision'), job: text, decision: z.enum(['approve', 'reject']), by: text }),
+  deletedMonitor: z.object({ kind: z.literal('deleted'), id: text }),
+  monitorRuns: z.object({ kind: z.literal('export'), ...results.monitorExport.shape }),
+  agentSync: z.object({ kind: z.literal('agent-sync'), ...results.agentRunSync.shape }),
+  // The end of a sync, a backfill or a verification.
+  walk: z.object({ kind: z.literal('events'), job: text, ...results.walkSummary.shape }),
+  pausedWalk: z.object({
+    ...{ kind: z.literal('paused'), job: text, code: text },
+    ...results.walkProgress.omit({ next: true }).shape,
+  }),
+  publish: z.object({ kind: z.literal('publish'), ...team.published.shape }),
+  // `--every`, `--cron`: the schedule that was created or changed.
+  keptSchedule: z.object({ kind: z.literal('schedule'), made: z.boolean(), ...team.schedule.shape }),
+};
+/** A monitor, or a run of a monitor, as the service returns it. */
+const serviceObject = z.looseObject({ id: text });
+
+const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, service.keptSchedule]);
 const walkRun = z.union([service.walk, service.pausedWalk, rows.started]);
 
 /**
@@ -17,26 +44,26 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   start: z.union([rows.plan, rows.summary, rows.paused]),
   'agent rows': rowsRun,
   jobs: rows.jobs,
-  status: z.union([rows.progress, rows.statusSummary, rows.state, service.eventStatus]),
+  status: z.union([rows.progress, rows.statusSummary, rows.state, team.eventStatus]),
   resume: z.union([rows.summary, rows.paused, walkRun]),
   wait: z.union([rows.endedSummary, rows.paused, rows.state, service.walk, service.pausedWalk, service.monitorRuns]),
-  publish: team.publish,
-  'events sync': z.union([walkRun, team.keptSchedule]),
+  publish: service.publish,
+  'events sync': z.union([walkRun, service.keptSchedule]),
   'events backfill': walkRun,
   'events verify': z.union([service.walk, service.pausedWalk]),
-  'events status': service.eventStatus,
-  'agent run': z.union([service.agentResult, service.streamedResult, service.agentEvent]),
+  'events status': team.eventStatus,
+  'agent run': z.union([service.agentResult, service.streamedResult, agentRunEvent]),
   'agent list': service.agentRuns,
-  'agent cancel': service.agent,
+  'agent cancel': agentRun,
   'monitors create': service.createdMonitor,
-  'monitors list': service.serviceObjects,
-  'monitors runs': z.union([service.serviceObjects, service.serviceObject]),
+  'monitors list': list(serviceObject),
+  'monitors runs': z.union([list(serviceObject), serviceObject]),
   'monitors pause': service.batch,
   'monitors unpause': service.batch,
   'monitors delete': z.union([service.batch, service.deletedMonitor]),
   'monitors approve': z.union([service.batch, service.decision]),
   'monitors reject': z.union([service.batch, service.decision]),
-  'monitors export': z.union([service.monitorRuns, rows.started, team.keptSchedule]),
+  'monitors export': z.union([service.monitorRuns, rows.started, service.keptSchedule]),
   'schedule list': z.array(team.schedule),
   'schedule show': team.schedule,
   limits: team.limits,
@@ -49,7 +76,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   discard: rows.discarded,
   forget: rows.forgotten,
   clean: rows.cleaned,
-  report,
+  report: team.report,
   'alerts test': team.alertTest,
   'agent sync': service.agentSync,
 };
@@ -89,9 +116,10 @@ function printedField([field, schema]: [string, z.core.JSONSchema._JSONSchema]):
 function ofNumber(schema: JsonSchema, printedAs: 'string' | 'number'): JsonSchema {
   const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
   if (!types.every((type) => type === 'number' || type === 'integer' || type === 'null')) return schema;
-  return { type: types.includes('null') ? ([printedAs, 'null'] as unknown as typeof printedAs) : printedAs };
+  const type = types.includes('null') ? ([printedAs, 'null'] as unknown as typeof printedAs) : printedAs;
+  return { type, description: schema.description };
 }
 
-type Schemas = typeof rows & typeof service & typeof team & { readonly report: typeof report };
+type Schemas = typeof rows & typeof service & typeof team;
 /** An output by the name of its schema. */
 export type Output<Name extends keyof Schemas> = z.output<Schemas[Name]>;
