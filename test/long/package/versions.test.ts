@@ -16,7 +16,7 @@ const { peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf
 const sdk = Object.entries(peerDependencies).filter(([name]) => name.startsWith('@temporalio/'));
 const packed = ofFile(packPackage);
 const folder = mkdtempSync(join(tmpdir(), 'searchflow-versions-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }), 900_000);
 
 /** A project with these packages. No package needs its install scripts. */
 async function install(name: string, packages: readonly string[]) {
