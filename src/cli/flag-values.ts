@@ -1,6 +1,7 @@
 import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { isCsvDelimiter } from '../core/rows/row-warehouse.js';
+import { parseDuration } from '../core/text/duration.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
 import { DAY_MS, printable } from './text.js';
 
@@ -66,17 +67,6 @@ export function readAll<R extends Readonly<Record<string, () => unknown>>>(reade
 
 /** A flag as it is typed: `--max-cost` for `maxCost`. */
 export const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
-/**
- * Returns a duration such as `90m`, `12h`, `30d` or `2w` in milliseconds; null for other texts, such as a number without a
- * unit.
- */
-export function parseDuration(text: string): number | null {
-  const match = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim());
-  return match ? Number(match[1]) * (unitMs[match[2] as string] as number) : null;
-}
 
 /**
  * Returns the start of a UTC day in Unix ms; null for other texts. Formats: a date (`2026-11-21`), or an age (`7d`, `2w`). An
@@ -151,7 +141,7 @@ function toAmount(flag: string, text: string, or: string): number {
     : toDollars(micros);
 }
 
-/** Reads a duration in `unitMs`. `such`: examples and bounds. `bounds`: the least and the most in ms. */
+/** Reads a duration, in `perUnit` ms. `such`: examples and bounds. `bounds`: the least and the most in ms. */
 export const durationIn =
   (
     perUnit: number,

@@ -3,6 +3,7 @@ import { parseAddress } from '../core/connections/postgres-address.js';
 import { schemaChangesText } from '../core/rows/schema-changes.js';
 import { inputText } from '../core/rows/source-fields.js';
 import { type ScheduleTiming, timingProblems } from '../core/schedule-timing.js';
+import { priceMicros } from '../core/text/money.js';
 import type { ScheduledWork } from '../core/workflow-input-schemas.js';
 import type { ScheduledRun } from '../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/config/runtime-types.js';
@@ -308,7 +309,7 @@ export function queuedText({ queued }: ScheduleView): string {
 function costText({ work }: ScheduleView): string {
   if (work.workflow !== 'enrichCsv') return 'free';
   const { maxCostDollars } = work.input;
-  return typeof maxCostDollars === 'number' ? `at most ${dollars(maxCostDollars * 1e6)}` : 'no cap';
+  return typeof maxCostDollars === 'number' ? `at most ${dollars(priceMicros(maxCostDollars))}` : 'no cap';
 }
 
 export function scheduleData({ work: { workflow, input }, ...view }: ScheduleView): Output<'schedule'> {

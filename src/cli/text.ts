@@ -3,9 +3,8 @@ import { dollars } from '../core/text/money.js';
 import { shellWord, toDo as toDoOf } from '../core/text/shell-word.js';
 
 export { count, sentence, some } from '../core/text/count.js';
+export { DAY_MS } from '../core/text/duration.js';
 export { dollars };
-
-export const DAY_MS = 86_400_000;
 
 /** Returns seconds as text, such as `4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */
 export function duration(seconds: number): string {

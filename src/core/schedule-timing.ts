@@ -25,9 +25,8 @@ function cronProblem(cron: string): string | null {
   if (shorthand.test(cron)) return null;
   if (cron.trim() === '') return `cron: it is empty; ${needed}`;
   const parts = cron.trim().split(/\s+/);
-  if (parts.length !== fields.length) {
+  if (parts.length !== fields.length)
     return `cron: '${cron}' has ${parts.length} field${parts.length === 1 ? '' : 's'}; ${needed}`;
-  }
   const alone = (part: string, nth: number) => fields.map((_, at) => (at === nth ? part : '*')).join(' ');
   const wrong = parts.findIndex((part, nth) => !field.test(part) || !readCron(alone(part, nth), 'UTC'));
   if (wrong !== -1) return `cron: '${parts[wrong]}' is not a valid ${fields[wrong]}`;

@@ -46,9 +46,8 @@ export function agentRuns(
 
   function create({ body, entry }) {
     const now = entry.at;
-    if (typeof body?.query !== 'string' || body.query === '') {
+    if (typeof body?.query !== 'string' || body.query === '')
       throw new Refused(400, 'INVALID_REQUEST', 'query must be a text');
-    }
     if (slots !== null && inProgress(now).length >= slots) {
       entry.refused = 'slots';
       throw new Refused(429, 'CONCURRENCY_LIMIT_REACHED', `${slots} agent runs are in progress`);
@@ -69,9 +68,8 @@ export function agentRuns(
     const cursor = url.searchParams.get('cursor');
     const from = cursor ? all.findIndex((run) => run.id === cursor) + 1 : 0;
     const limit = Number(url.searchParams.get('limit') ?? 20);
-    if (!(Number.isInteger(limit) && limit >= 1 && limit <= 100)) {
+    if (!(Number.isInteger(limit) && limit >= 1 && limit <= 100))
       throw new Refused(400, 'INVALID_REQUEST', 'limit is 1 to 100');
-    }
     const page = all.slice(from, from + limit);
     const hasMore = from + limit < all.length;
     const data = page.map((run) => recordOf(run, now));

@@ -95,9 +95,8 @@ export function websetEvents({
       const { data } = read(previous, low, high, limit, types);
       return { data, hasMore: true, nextCursor: cursorTo(at, previous) };
     }
-    if (previous !== null && repeatRecords > 0 && nth % repeatRecords === 0) {
+    if (previous !== null && repeatRecords > 0 && nth % repeatRecords === 0)
       at = order === 'newest' ? Math.min(high - 1, at + 20) : Math.max(low, at - 20);
-    }
     const page = read(at, low, high, limit, types);
     return { data: page.data, hasMore: page.hasMore, nextCursor: page.hasMore ? cursorTo(page.next, at) : null };
   }

@@ -5,6 +5,7 @@ import { readPage } from '../../core/events/page.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import { toDollars } from '../../core/text/money.js';
 import type { AgentRequest, RunResearchOptions } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult, RunSnapshot, RunStep, RunStepResult } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -95,7 +96,7 @@ function resultOf(landed: UnitRecord, askedAt: number): AgentRunResult {
     grounding: (kept?.grounding ?? []) as readonly Json[],
     usage: (usage ?? null) as Json,
     error: (error ?? null) as Json,
-    costDollars: record.cost_micros / 1e6,
+    costDollars: toDollars(record.cost_micros),
     requests: [requestOf(record, askedAt)],
     landed: [record.key],
     leftOutBytes,

@@ -5,7 +5,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import { ruleOf, transientTags } from '../../core/purchase/failure-tags.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
-import { toMicros } from '../../core/text/money.js';
+import { toDollars, toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';
 import { ownTurn, thisActivity } from '../base/free-call.js';
@@ -205,7 +205,7 @@ export function shares(records: Iterable<UnitRecord>, paidBy: string): RequestSh
     byRequest.set(requestId, { micros: (byRequest.get(requestId)?.micros ?? 0) + micros, by });
   return [...byRequest].map(([requestId, { micros, by }]) => {
     const bought = by?.call === paidBy;
-    return { requestId, costDollars: micros / 1e6, bought, estimated: bought ? by.estimated : undefined };
+    return { requestId, costDollars: toDollars(micros), bought, estimated: bought ? by.estimated : undefined };
   });
 }
 

@@ -17,7 +17,7 @@ import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/
 import { buysPages } from '../../core/rows/row-operation.js';
 import type { OverBudgetFacts } from '../../core/rows/stop-at-failed.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
-import { dollars } from '../../core/text/money.js';
+import { dollars, priceMicros, toDollars } from '../../core/text/money.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
@@ -212,7 +212,7 @@ const isOwnCap = ({ details }: ApplicationFailure) => (details?.[0] as Partial<O
 
 /** A page has the rest of the cap that its owner gave. */
 const capReached = ({ maxCostDollars = 0, spentDollars = 0 }: RowsHow): string =>
-  `the cap of the call allows no further row: ${dollars((maxCostDollars + spentDollars) * 1e6)} is spent, or reserved for requests without an answer`;
+  `the cap of the call allows no further row: ${dollars(priceMicros(maxCostDollars + spentDollars))} is spent, or reserved for requests without an answer`;
 
 /** Number of requests without an answer in the segment of an activity: the record also has those of a killed attempt. */
 async function lostRequests({ journal }: CallDeps, { segment }: PurchaseRequest): Promise<number> {
@@ -234,7 +234,7 @@ function resultOf(
   if (!record) return failed({ tag: NOT_BOUGHT, message: 'the row was not bought' });
   const { status, result, error_tag: tag, http_status: http, cost_micros: micros, request_id: id } = record;
   const isBought = requests.some(({ requestId, bought }) => bought && requestId === id);
-  const costDollars = isBought ? micros / 1e6 : 0;
+  const costDollars = isBought ? toDollars(micros) : 0;
   if (status === 'success') return { index, status, data: result, error: null, costDollars };
   const said = fieldOf(result, 'error');
   const plain = `the service answered ${tag}${http === null ? '' : ` (HTTP ${http})`}`;

@@ -9,7 +9,7 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
-import { toMicros } from '../../core/text/money.js';
+import { toDollars, toMicros } from '../../core/text/money.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
 import type {
   ResearchResult,
@@ -110,7 +110,7 @@ export function requestOf(
   { request_id: requestId, cost_micros: micros, fetched_at: at }: UnitRecord,
   askedAt: number,
 ): RunRequest {
-  return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
+  return { requestId, costDollars: toDollars(micros), bought: Date.parse(at) >= askedAt };
 }
 
 /** Returns the size in bytes of a value that is too large for a workflow; null if the value is small enough. */
@@ -182,7 +182,7 @@ function resultOf(landed: UnitRecord, askedAt: number): ResearchResult {
     taskId: task.id ?? null,
     status: task.status ?? null,
     task: leftOutBytes === null ? record.result : null,
-    costDollars: record.cost_micros / 1e6,
+    costDollars: toDollars(record.cost_micros),
     requests: [requestOf(record, askedAt)],
     landed: [record.key],
     leftOutBytes,

@@ -9,7 +9,7 @@ import type { SendOptions } from '../../api/transport.js';
 import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import { canonicalJson } from '../../core/text/json.js';
-import { toMicros } from '../../core/text/money.js';
+import { toDollars, toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { callWithRetries } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
@@ -35,7 +35,7 @@ export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
     Array.isArray(input.metadata) || typeof (input.metadata ?? {}) !== 'object'
       ? input
       : { ...input, metadata: { ...(input.metadata as object), [TAG]: tag } },
-  bounded: (input, limitMicros) => ({ ...input, budget: { ...input.budget, maxCostDollars: limitMicros / 1e6 } }),
+  bounded: (input, limitMicros) => ({ ...input, budget: { ...input.budget, maxCostDollars: toDollars(limitMicros) } }),
   bound(input, remainingMicros, prices) {
     if (!isMetered(input)) return null;
     const most = agentKind.create.estimate(input, prices);

@@ -3,6 +3,7 @@ import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import { inOneSentence, sentenceOf } from '../../core/rows/pause.js';
 import type { InterruptedWalk } from '../../core/team-output-schemas.js';
+import { DAY_MS } from '../../core/text/duration.js';
 import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { ShownProgress } from '../../worker/config/runtime-types.js';
@@ -55,7 +56,7 @@ function short(iso: string): string {
 /** Returns the end of a range in the form of `--until`: midnight becomes the day before. */
 function endOf(iso: string): string {
   if (!iso.endsWith('T00:00:00.000Z')) return short(iso);
-  return short(new Date(Date.parse(iso) - 86_400_000).toISOString());
+  return short(new Date(Date.parse(iso) - DAY_MS).toISOString());
 }
 
 function verifiedLines({ missing, changed, gone, days }: Verification): string[] {

@@ -51,11 +51,11 @@ export function strangerProblem(status: number, host: string, setting: string): 
 export function statusProblem(status: number, location: string | null, base: string, setting: string): string | null {
   if (status === 413 || status === 414) return 'the request was too large for the service or a proxy before it';
   if (status < 300 || status > 399) return null;
-  const host = location === null ? null : hostOf(location, base);
+  const host = location === null ? null : redirectHost(location, base);
   const where = host === null ? 'elsewhere' : `to host ${host}`;
   return `a redirect ${where} was not followed; set ${setting} to the right address`;
 }
 
-function hostOf(location: string, base: string): string | null {
+function redirectHost(location: string, base: string): string | null {
   return URL.canParse(location, base) ? new URL(location, base).host || null : null;
 }

@@ -72,7 +72,7 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
     if (inFront !== '' && query.has(name)) throw new Error(`names its ${name} twice`);
     return (inFront === '' ? query.get(name) : decoded(inFront)) || null;
   };
-  const host = hostOf(once('host', address.hostname) ?? 'localhost');
+  const host = checkedHost(once('host', address.hostname) ?? 'localhost');
   if (isMetadata(host)) throw new Error('names a metadata address, to which nothing connects');
   const port = Number(once('port', address.port) ?? '5432');
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('has an invalid port');
@@ -246,7 +246,7 @@ function problemOf(address: string): string | null {
 }
 
 /** A name in lower case, an IP address without brackets, or the folder of a socket. */
-function hostOf(host: string): string {
+function checkedHost(host: string): string {
   if (host.includes(',')) throw new Error('names more than one host');
   return host.startsWith('/') ? host : host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
 }

@@ -72,9 +72,7 @@ export interface WalkStep<T> {
  */
 export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> {
   const page = readPage(answer);
-  if (page === null) {
-    throw new WalkError('no-list', 'the answer of a list operation has no list', state.pages);
-  }
+  if (page === null) throw new WalkError('no-list', 'the answer of a list operation has no list', state.pages);
   const { items } = page;
   const print = items.length === 0 ? null : canonicalJson(items.map(identity));
   return { items, state: advance(state, { ...page, items: items.length, print }) };
@@ -99,9 +97,8 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
   const repeats = fingerprint !== null && state.seen.includes(fingerprint) ? (state.repeats ?? 0) + 1 : 0;
   const done = hasMore === false || (hasMore === null && cursor === null);
   // A repeated page that now claims to be the last page does not end the list.
-  if (repeats > (done || cursor === null ? 0 : mayRepeat)) {
+  if (repeats > (done || cursor === null ? 0 : mayRepeat))
     throw fail('repeated-page', 'the service returned a page that it had returned before; start the walk again');
-  }
   const empty = print === null ? state.empty + 1 : 0;
   const read = { pages: state.pages + 1, items: state.items + items, empty };
   if (done) return { ...state, ...read, cursor: null, done };
@@ -112,9 +109,8 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
   const mark = isPowerOfTwo(read.pages) ? (asked[0] ?? null) : state.mark;
   const cursors = [...state.cursors, ...asked].slice(-REMEMBERED);
   const fresh = hash(cursor);
-  if (cursors.includes(fresh) || fresh === mark) {
+  if (cursors.includes(fresh) || fresh === mark)
     throw fail('repeated-cursor', 'the service returned a cursor that it had returned before; start the walk again');
-  }
   const seen = fingerprint === null ? state.seen : [...state.seen, fingerprint].slice(-REMEMBERED);
   return { ...state, ...read, cursor, done, cursors, seen, mark, repeats: repeats > 0 ? repeats : undefined };
 }

@@ -18,9 +18,8 @@ export function batchProblem(input: BatchMonitorsInput): string | null {
   const { status } = filter;
   if (action === 'delete' && approval === 'none') return 'approval must not be none for a deletion';
   const from = statuses[action].before;
-  if (from !== null && status !== undefined && status !== from) {
+  if (from !== null && status !== undefined && status !== from)
     return `filter.status must be ${from} or absent: ${action} only changes ${from} monitors`;
-  }
   return null;
 }
 

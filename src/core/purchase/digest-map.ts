@@ -50,9 +50,8 @@ export class DigestMap {
    * Sets or replaces the value of a key; returns true for a new key. Throws `RangeError` for a value that is not a whole number in range.
    */
   set(key: Digest, value: number): boolean {
-    if (!Number.isInteger(value) || value < 0 || value > 0xfffffffe) {
+    if (!Number.isInteger(value) || value < 0 || value > 0xfffffffe)
       throw new RangeError(`DigestMap values must be whole numbers from 0 to 4294967294 (got ${value})`);
-    }
     this.#read(key);
     let slot = this.#find();
     const isNew = this.#slots[slot + 2] === 0;

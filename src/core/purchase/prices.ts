@@ -1,4 +1,5 @@
 import { contentTypes } from '../request-values.js';
+import { priceMicros } from '../text/money.js';
 
 export type ContentType = (typeof contentTypes)[number];
 
@@ -94,8 +95,6 @@ export function pricesAt(at: number, tables: readonly PriceTable[] = priceTables
   const sorted = [...tables].sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
   return sorted.findLast(({ since }) => Date.parse(since) <= at) ?? (sorted[0] as PriceTable);
 }
-
-export const priceMicros = (dollars: number): number => Math.round(dollars * 1e6);
 
 /** List price of a search without its pages, in micro-dollars; an unknown type costs as much as `auto`. */
 export function searchPrice(type: string, results: number, table: PriceTable): number {

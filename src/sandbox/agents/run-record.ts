@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { estimateAgentRun, priceMicros } from '../../core/purchase/prices.js';
-import { toDollars } from '../../core/text/money.js';
+import { estimateAgentRun } from '../../core/purchase/prices.js';
+import { priceMicros, toDollars } from '../../core/text/money.js';
 import type { Settings } from '../base/options.js';
 import { badBody } from '../base/refusal.js';
 import { fraction, hashText, mix, prose } from '../base/sentences.js';

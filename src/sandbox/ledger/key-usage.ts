@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { DAY_MS } from '../../core/text/duration.js';
 import { dollars, toDollars } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
 import { type Routes, route } from '../route.js';
@@ -43,7 +44,6 @@ function addTo(sums: Map<string, Charged>, name: string, { quantity, micros }: C
   sums.set(name, { quantity: sum.quantity + quantity, micros: sum.micros + micros });
 }
 
-const DAY_MS = 86_400_000;
 const MOST_DAYS = 180;
 const time = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })])

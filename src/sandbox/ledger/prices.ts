@@ -1,6 +1,6 @@
-import { searchPrice as listPrice, type PriceTable, priceMicros, priceTables } from '../../core/purchase/prices.js';
+import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
 import { contentTypes } from '../../core/request-values.js';
-import { toDollars } from '../../core/text/money.js';
+import { priceMicros, toDollars } from '../../core/text/money.js';
 
 /** Prices of the sandbox: the newest price table. */
 export const prices = priceTables.at(-1) as PriceTable;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { priceMicros } from '../../core/purchase/prices.js';
+import { priceMicros } from '../../core/text/money.js';
 import { millisOf, type Settings } from '../base/options.js';
 import { choose, fraction, hashText } from '../base/sentences.js';
 import { MICROS_PER_PAGE, prices } from '../ledger/prices.js';

@@ -18,6 +18,7 @@ import {
   type UsageGroup,
   type UsageLine,
 } from '../../core/purchase/spend.js';
+import { DAY_MS } from '../../core/text/duration.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -233,8 +234,6 @@ export class SpendSums {
 
 const cellName = ({ team, segment, operation, at }: Pick<Intended, 'team' | 'segment' | 'operation' | 'at'>): string =>
   JSON.stringify([team, jobOf(segment), operation, startOfDay(at)]);
-
-const DAY_MS = 86_400_000;
 
 export const startOfDay = (at: number): number => at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
 

@@ -14,7 +14,6 @@ import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import { unpurged } from '../rows/row-marks.js';
 import { rowTableNames } from '../rows/row-tables.js';
 import { checkTables } from '../schema.js';
-import { kept } from '../shared/kept.js';
 import { postgresDialect } from './dialect.js';
 import { OTHER_SCHEMA, warehouseError } from './errors.js';
 import { postgresSchema } from './schema.js';
@@ -135,4 +134,23 @@ async function checkRights(postgres: Postgres, shown: string): Promise<void> {
       `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
     );
   }
+}
+
+/** A value that the first `get` makes, and another `get` makes again after a failure or `drop`, which returns the value if there is one. */
+function kept<T>(make: () => Promise<T>) {
+  let value: Promise<T> | null = null;
+  return {
+    get(): Promise<T> {
+      value ??= make().catch((error: unknown) => {
+        value = null;
+        throw error;
+      });
+      return value;
+    },
+    drop(): Promise<T> | null {
+      const dropped = value;
+      value = null;
+      return dropped;
+    },
+  };
 }

@@ -5,6 +5,7 @@ import { addressSecrets, secretParameter } from '../../core/connections/address-
 import { isLoopback } from '../../core/connections/loopback.js';
 import { isMetadata } from '../../core/connections/metadata-address.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
+import { DAY_MS, parseDuration } from '../../core/text/duration.js';
 import { nearest } from '../../core/text/nearest.js';
 import { keySetting } from './service-setting.js';
 import { Wrong } from './setting.js';
@@ -26,12 +27,10 @@ export const receiversOf = ({ url, command }: AlertSettings): readonly Receiver[
   receivers.filter((one) => (one === 'webhook' ? url : command) !== null);
 
 const LEAST_LAG_MS = 60_000;
-const MOST_LAG_MS = 365 * 86_400_000;
+const MOST_LAG_MS = 365 * DAY_MS;
 const LEAST_SECRET = 16;
 const MOST_ARGUMENTS = 50;
 const MOST_CHARACTERS = 4000;
-
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 export function alertUrl(text: string): Secret {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -116,8 +115,7 @@ export function alertEventsOf(names: readonly string[]): readonly AlertType[] {
 /** A lag in ms; null: `none`. */
 export function alertLag(text: string): number | null {
   if (text === 'none') return null;
-  const [, number, unit] = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim()) ?? [];
-  const ms = Number(number) * (unitMs[unit ?? ''] ?? Number.NaN);
+  const ms = parseDuration(text) ?? Number.NaN;
   if (ms >= LEAST_LAG_MS && ms <= MOST_LAG_MS) return ms;
   throw new Error('is not a time of at least a minute, such as 30m, 2h or 1d, or none');
 }

@@ -11,6 +11,7 @@ import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
 import type { Sinks } from '../../core/rows/sink.js';
+import { DAY_MS } from '../../core/text/duration.js';
 import { MOST_DOLLARS, parseDollars, toDollars, toMicros } from '../../core/text/money.js';
 import { alertCommand, alertEventsOf, alertLag, alertSecret, alertUrl, readArgv } from './alert-setting.js';
 import { databaseSource, databaseWarehouse, parseServer, storeAddress } from './database-setting.js';
@@ -20,7 +21,6 @@ import { type Setting, Wrong } from './setting.js';
 
 /** Most paid requests in flight. */
 export const MAX_CONCURRENCY = 256;
-const DAY_MS = 86_400_000;
 /** One week, which is long enough to notice that a warehouse was deleted. */
 export const KEEP_LANDING_MS = 7 * DAY_MS;
 

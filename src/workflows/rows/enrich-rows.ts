@@ -13,6 +13,7 @@ import type {
   RowsSummary,
 } from '../../core/enrich-rows-schemas.js';
 import type { RowsPlan } from '../../core/rows/enrich-rows.js';
+import { toDollars } from '../../core/text/money.js';
 import { callPolicy, slicePolicy } from '../shared/policies.js';
 import { buyInPieces, causeOf, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
@@ -155,7 +156,7 @@ class RowsCall {
   summary(): RowsSummary {
     const { spentMicros, unknownOutcomes, stopped } = this.#money;
     const costMicros = spentMicros - microsOf(this.#input.spentDollars ?? 0);
-    return { rows: this.#at, ...this.#counts, costDollars: costMicros / 1e6, unknownOutcomes, stopped };
+    return { rows: this.#at, ...this.#counts, costDollars: toDollars(costMicros), unknownOutcomes, stopped };
   }
 
   /** The input for the rows without a result; null: there are none. */
@@ -168,9 +169,9 @@ class RowsCall {
     return {
       ...this.#input,
       ...(rows ? { rows: left, urlField: this.#how.urlField } : { requests: left }),
-      maxCostDollars: capMicros === null ? undefined : Math.max(0, capMicros - spentMicros) / 1e6,
+      maxCostDollars: capMicros === null ? undefined : toDollars(Math.max(0, capMicros - spentMicros)),
       firstIndex: this.#first + this.#at,
-      spentDollars: spentMicros / 1e6,
+      spentDollars: toDollars(spentMicros),
       startedAt: this.#startedAt,
       paidDollars: paid.slice(0, 1 + paid.findLastIndex((dollars) => dollars > 0)),
     };
@@ -320,8 +321,8 @@ class RowsCall {
     const { columns: _, firstIndex: __, ...how } = this.#how;
     const { spentMicros, capMicros } = this.#money;
     const some = rows.map((row) => this.#rows[row] as RowFields);
-    const maxCostDollars = capMicros === null ? undefined : (capMicros - spentMicros) / 1e6;
-    const own = { maxCostDollars, spentDollars: spentMicros / 1e6, startedAt: this.#startedAt };
+    const maxCostDollars = capMicros === null ? undefined : toDollars(capMicros - spentMicros);
+    const own = { maxCostDollars, spentDollars: toDollars(spentMicros), startedAt: this.#startedAt };
     let next: EnrichRowsInput | null = { ...how, ...(this.#input.rows ? { rows: some } : { requests: some }), ...own };
     while (next !== null && !this.#money.stopped) {
       if (this.#isLong(PAGE_BYTES * CHILDREN)) {

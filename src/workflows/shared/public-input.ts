@@ -47,9 +47,8 @@ export function publicInput<I>(
         : inputProblems(workflow, args, !ours);
   const one = problems.length === 0 && also ? also(input) : null;
   const all = one === null ? problems : [one];
-  if (all.length > 0 && patched(PATCH)) {
+  if (all.length > 0 && patched(PATCH))
     throw ApplicationFailure.nonRetryable(`Invalid input of ${workflow}. ${all.join(' ')}`, 'BadInput');
-  }
   return input;
 }
 

@@ -24,9 +24,8 @@ describe('docs/reference/tables.md', () => {
     for (const catalog of Object.values(catalogs)) {
       for (const { name, is, columns } of catalog.values()) {
         expect([name, is]).toEqual([name, expect.any(String)]);
-        for (const [column, { is: meaning }] of columns) {
+        for (const [column, { is: meaning }] of columns)
           expect([name, column, meaning]).toEqual([name, column, expect.any(String)]);
-        }
       }
     }
   });

@@ -40,8 +40,7 @@ describe('the memory limiter', () => {
   });
 
   it('has profiles whose every bucket allows at least one unit a second', () => {
-    for (const profile of Object.values(rateProfiles)) {
+    for (const profile of Object.values(rateProfiles))
       for (const bucket of profile.buckets) expect(bucket.qps).toBeGreaterThanOrEqual(1);
-    }
   });
 });

@@ -133,9 +133,8 @@ describe.skipIf(process.platform === 'win32')('the search for the program', () =
   it('names every remedy if there is none and none may be installed', async () => {
     const refused = (await find(bare()).catch((error: unknown) => error)) as Error;
     expect(refused).toBeInstanceOf(UsageError);
-    for (const way of ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', inDir('cache'), 'Go', 'temporal.download']) {
+    for (const way of ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', inDir('cache'), 'Go', 'temporal.download'])
       expect(refused.message).toContain(way);
-    }
     expect(existsSync(inDir('cache'))).toBe(false);
   });
 });

@@ -148,9 +148,8 @@ function report() {
   const width = Math.max(...rows.map(({ name }) => name.length));
   const line = (name, cells) => `${name.padEnd(width)}${cells.map((cell) => String(cell).padStart(10)).join('')}\n`;
   let text = line('file', ['mutants', 'killed', 'survived', 'timeout', '%']);
-  for (const { name, mutants, killed, alive, timeout, part } of rows) {
+  for (const { name, mutants, killed, alive, timeout, part } of rows)
     text += line(name, [mutants, killed, alive, timeout, (100 * part).toFixed(1)]);
-  }
   const alive = selected.filter(survived).map(describe);
   process.stdout.write(`${text}${alive.length > 0 ? '\n' : ''}${alive.join('')}`);
   const missed = tables.map(({ whole }) => whole).filter(({ mutants, part }) => mutants > 0 && part < BAR);

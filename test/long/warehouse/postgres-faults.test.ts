@@ -103,9 +103,8 @@ describe('a PostgreSQL warehouse, when', () => {
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 100 });
     const slices = await warehouse.openJob(job.record, job.files);
     const batches = [];
-    for (const slice of slices) {
+    for (const slice of slices)
       batches.push(batchOf(job, slice, await buySlice(dir, warehouse, job, slice, new Service())));
-    }
     let loading = true;
     const loads = Promise.allSettled(batches.map((batch) => warehouse.load(batch))).finally(() => {
       loading = false;

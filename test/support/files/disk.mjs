@@ -168,9 +168,8 @@ export class Disk {
       this.#hold(entry, join(path, name));
       // A rename is one step of the file system: the name in the other folder ends with it.
       for (const other of this.#folders.values()) {
-        for (const [old, { key: there }] of other === known ? [] : other.entries) {
+        for (const [old, { key: there }] of other === known ? [] : other.entries)
           if (there === entry.key && this.#namesIn(byFd(other.fd)).get(old)?.key !== there) other.entries.delete(old);
-        }
       }
     }
     this.#folders.set(key, folder);

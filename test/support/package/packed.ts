@@ -33,9 +33,8 @@ export function packPackage(folder = 'searchflow-packed-'): PackedPackage {
   const installed = join(project, 'node_modules', 'searchflow');
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
-  for (const name of readdirSync(join(root, 'node_modules')).filter((entry) => !entry.startsWith('.'))) {
+  for (const name of readdirSync(join(root, 'node_modules')).filter((entry) => !entry.startsWith('.')))
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction');
-  }
   return {
     tarball,
     project,

@@ -63,9 +63,8 @@ describe('--max-cost', () => {
         return handle;
       },
     });
-    for (const flags of [{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}] as const) {
+    for (const flags of [{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}] as const)
       await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
-    }
     expect(sent).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
   });
 

@@ -32,9 +32,8 @@ it('an unknown field, a wrong type and a missing field do not fit', () => {
 
 it('the JSON Schema of the package compiles and allows the fields of later versions', () => {
   const ajv = new Ajv2020({ strict: false });
-  for (const [command, schema] of Object.entries(commandOutputs)) {
+  for (const [command, schema] of Object.entries(commandOutputs))
     expect(() => ajv.compile(outputSchema(command, schema))).not.toThrow();
-  }
   const usage = ajv.getSchema('searchflow/schemas/usage.json');
   expect(usage?.({ kind: 'usage', by: 'job', lines: [], total, later: 1 })).toBe(true);
   expect(usage?.({ kind: 'usage', by: 'week', lines: [], total })).toBe(false);

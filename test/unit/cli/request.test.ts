@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents.js';
-import { parseDuration } from '../../../src/cli/flag-values.js';
 import { toContentsOptions, toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
 import { resumeCommand } from '../../../src/cli/text.js';
+import { parseDuration } from '../../../src/core/text/duration.js';
 import { useFlags } from '../../support/cli/read-flags.js';
 import { folderOfFile } from '../../support/files/folders.js';
 

@@ -147,9 +147,8 @@ test('a batch is a dry run by default, affects the first matches, and reports wh
   expect(gone).toMatchObject({ affected: 5, has_more: false });
   expect((await get(sandbox, '/monitors')).json.data).toHaveLength(1);
   const wrong = [{ action: 'pause' }, { action: 'pause', filter: {} }, { action: 'pause', filter, limit: 501 }];
-  for (const body of [...wrong, { action: 'sleep', filter }]) {
+  for (const body of [...wrong, { action: 'sleep', filter }])
     expect((await post(sandbox, '/monitors/batch', body)).status).toBe(400);
-  }
 });
 
 test('deliveries are signed, report runs and monitors, and are sent only for the requested events', async () => {
