@@ -6,11 +6,11 @@ import type { Dialect, Transaction } from './dialect.js';
 import { eventTables, eventViews } from './events/event-tables.js';
 import { monitorTables } from './monitors/monitor-tables.js';
 import {
+  fullShapes,
   type InputColumns,
   jobColumns,
   resultColumnsOf,
   type StoredTexts,
-  shapedOperations,
   storedTexts,
 } from './rows/job-columns.js';
 import { renewJobView, viewQuery } from './rows/job-view.js';
@@ -56,9 +56,7 @@ export function createSchema(dialect: Dialect): string {
 
 /** Name of the step that brings a warehouse to the tables and views of this version. The views of jobs are in it, too. */
 export function schemaName(dialect: Dialect): string {
-  const ofJobs = shapedOperations.map(
-    (operation) => viewQuery(dialect, '', { columns: [] }, jobColumns({ operation, options: null })).query,
-  );
+  const ofJobs = fullShapes.map((job) => viewQuery(dialect, '', { columns: [] }, jobColumns(job)).query);
   const hash = createHash('sha256').update([createSchema(dialect), ...ofJobs].join('\n'));
   return `${baselineOf('warehouse')}-${hash.digest('hex').slice(0, 12)}`;
 }

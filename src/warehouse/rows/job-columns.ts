@@ -90,7 +90,19 @@ const ownColumns: Readonly<Record<RowOperation, (options: Fields, sharesRun: boo
   ],
 };
 
-export const shapedOperations = Object.keys(ownColumns);
+const kinds = ['number', 'integer', 'boolean', 'array', 'object', 'string', 'date', 'date-time'].map((kind) => [
+  kind,
+  kind.startsWith('date') ? { type: 'string', format: kind } : { type: kind },
+]);
+const asked: Fields = { highlights: true, summary: true };
+const ofRow: Fields = { items: { properties: Object.fromEntries(kinds) } };
+const outputSchema: Fields = { properties: Object.fromEntries([...kinds, [ROWS_FIELD, ofRow]]) };
+const everything: Fields = { ...asked, contents: asked, outputSchema };
+
+/** Jobs that have every column, so that a changed column of this version renews the views of jobs. */
+export const fullShapes: readonly JobShape[] = Object.keys(ownColumns).flatMap((operation) =>
+  [1, 2].map((rowsPerRun) => ({ operation, options: everything, request: { template: null, rowsPerRun } })),
+);
 
 export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {
   const { own, results } = viewColumns(
