@@ -22,7 +22,7 @@ const csvOf = (name: string, rows: number) =>
 
 const enrich = (name: string, ...more: string[]) => ['enrich', `${name}.csv`, '--batch', '2', '--yes', ...more];
 const agents = ['agent', 'rows', 'agents.csv', '--query', 'Who leads {{url}}?', '--effort', 'low', '--yes'];
-const events = ['events', 'sync'];
+const events = ['events', 'sync', '--type', 'webset.search.created'];
 
 /** Commands in a folder, on the sandbox of this folder, which keeps its bill. */
 function commandsIn(dir: string, more: Readonly<Record<string, string>> = {}) {
@@ -48,9 +48,7 @@ function commandsIn(dir: string, more: Readonly<Record<string, string>> = {}) {
 type Commands = ReturnType<typeof commandsIn>;
 
 /** Jobs of each kind, one of them killed after half of its rows. */
-async function record({ run, start, kill }: Commands, dir: string, ...more: string[]) {
-  for (const [name, rows] of Object.entries({ done: 6, killed: 60, agents: 2 }))
-    writeFileSync(join(dir, `${name}.csv`), csvOf(name, rows));
+async function record({ run, start, kill }: Commands, ...more: string[]) {
   await run(...enrich('done', ...more));
   await run(...agents, ...more);
   await run(...events, ...more);
@@ -67,11 +65,11 @@ async function continues({ run }: Commands, ...more: string[]) {
   );
   expect(await run(...enrich('done', ...more))).toMatchObject({ requests: 0, warehouse: { rows: 6 } });
   expect(await run(...agents, ...more)).toMatchObject({ requests: 0, warehouse: { rows: 2 } });
-  expect(await run(...events, ...more)).toMatchObject({ added: 0, changed: 0 });
+  expect(await run(...events, ...more)).toMatchObject({ phase: 'done', added: 0 });
   const killed = await run(...enrich('killed', '--qps', '50', ...more));
-  // Each page has the same price. A page that was bought twice would cost the same again.
-  expect(killed).toMatchObject({ warehouse: { rows: 60 }, totalCostMicros: killed.warehouse.success * 1000 });
+  expect(killed).toMatchObject({ warehouse: { rows: 60 } });
   expect(killed.unknownOutcomes).toBeLessThanOrEqual(4);
+  return killed;
 }
 
 const tar = (...args: string[]) => expect(spawnSync('tar', args, { encoding: 'utf8' })).toMatchObject({ status: 0 });
@@ -82,6 +80,8 @@ describe.runIf(process.platform === 'linux').each(versions)('version %s', (versi
   const dir = `/tmp/searchflow-${version}`;
   const inFolder = (env?: Readonly<Record<string, string>>) => {
     mkdirSync(dir);
+    for (const [name, rows] of Object.entries({ done: 6, killed: 60, agents: 2 }))
+      writeFileSync(join(dir, `${name}.csv`), csvOf(name, rows));
     return commandsIn(dir, env);
   };
 
@@ -89,11 +89,13 @@ describe.runIf(process.platform === 'linux').each(versions)('version %s', (versi
     const archive = join(place, 'folder.tar.gz');
     const commands = inFolder();
     if (recorded) {
-      await record(commands, dir);
+      await record(commands);
       mkdirSync(place, { recursive: true });
       tar('-C', dir, '--exclude', '*.log', '--exclude', 'allowed.json', '--exclude', 'reserve', '-czf', archive, '.');
     } else tar('-C', dir, '-xzf', archive);
-    await continues(commands);
+    const killed = await continues(commands);
+    // Each page has the same price. A page that was bought twice would cost the same again.
+    expect(killed.totalCostMicros).toBe(killed.warehouse.success * 1000);
     const rows = await readDuckDb(
       join(dir, 'out/killed.duckdb'),
       'SELECT count(DISTINCT id)::INTEGER AS n FROM killed',
@@ -107,14 +109,19 @@ describe.runIf(process.platform === 'linux').each(versions)('version %s', (versi
     const commands = inFolder({ SEARCHFLOW_STORE: url });
     const into = ['--into', url];
     if (recorded) {
-      await record(commands, dir, ...into);
-      const { stdout } = spawnSync('pg_dump', ['--inserts', '--no-owner', url], { encoding: 'utf8', maxBuffer: 1e9 });
+      await record(commands, ...into);
+      const { stdout } = spawnSync('pg_dump', ['--inserts', '--no-owner', '--no-toast-compression', url], {
+        encoding: 'utf8',
+        maxBuffer: 1e9,
+      });
       writeFileSync(dump, gzipSync(stdout.replace(/^\\.*$/gm, ''), { level: 9 }));
     } else {
       const client = new pg.Client({ connectionString: url });
       await client.connect();
       await client.query(gunzipSync(readFileSync(dump)).toString()).finally(() => client.end());
     }
-    await continues(commands, ...into);
+    const killed = await continues(commands, ...into);
+    // The database has another address here, so this is another job. It takes the answers that the recorded job has bought.
+    expect(killed.totalCostMicros).toBeLessThan(40_000);
   });
 });
