@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { costInBody } from '../../api/schemas/result.js';
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Grant } from '../../core/limiter/limiter.js';
-import { unsentReasons } from '../../core/purchase/attempts.js';
+import { ownReasons } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { isApiError } from '../call/failure.js';
@@ -178,11 +178,11 @@ async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenInte
     go = (await limiter.start(grant, stop)) === 'go';
     accountBreaker.check(purchaseRequest.resumedAt);
   } catch (error) {
-    await miss(context, intent, unsentReasons.stopped, 'never');
+    await miss(context, intent, ownReasons.stopped, 'never');
     throw error;
   }
   if (Date.now() - intent.at > (journal.sendWithinMs ?? Number.POSITIVE_INFINITY)) go = false;
-  if (!go) await miss(context, intent, unsentReasons.heldBack, 'never');
+  if (!go) await miss(context, intent, ownReasons.heldBack, 'never');
   return go;
 }
 

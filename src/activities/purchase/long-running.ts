@@ -1,6 +1,7 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import { isUnusable } from '../../api/wire/errors.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
+import { ownReasons } from '../../core/purchase/attempts.js';
 import { type Claimed, RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { ODD_POLLS } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
@@ -64,7 +65,7 @@ export class LongRunningUnit {
     const found = await this.#findRun(intent, message);
     if (found === 'none') return this.#startAgain(intent);
     if (found === null) {
-      await miss(this.#context, intent, message ?? 'the process ended before an answer landed', 'maybe');
+      await miss(this.#context, intent, message ?? ownReasons.processEnded, 'maybe');
       return this.#giveUp();
     }
     await note(this.#context, intent.id, found);
@@ -78,7 +79,7 @@ export class LongRunningUnit {
   }
 
   async #startAgain(intent: OpenIntent): Promise<RunOutcome> {
-    await miss(this.#context, intent, 'the list of runs shows that nothing was started', 'never');
+    await miss(this.#context, intent, ownReasons.nothingStarted, 'never');
     return 'start';
   }
 

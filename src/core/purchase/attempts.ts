@@ -2,13 +2,18 @@ import type { Attempt, LandedUnit } from './spend-schemas.js';
 
 export type { Attempt, LandedUnit } from './spend-schemas.js';
 
-/** Reasons of intents whose requests were never sent. */
-export const unsentReasons = {
+/** The reasons that searchflow itself stores for a request without an answer. They have no words of the service. A stored value stays. */
+export const ownReasons = {
   stopped: 'stopped before it was sent',
   heldBack: 'held back before it was sent',
+  processEnded: 'the process ended before an answer landed',
+  givenUp: 'given up before an answer landed',
+  nothingStarted: 'the list of runs shows that nothing was started',
+  removed: 'no answer; the reason was removed by forget',
 } as const;
 
-export const isUnsent = (reason: string | null): boolean => Object.values<unknown>(unsentReasons).includes(reason);
+export const isUnsent = (reason: string | null): boolean =>
+  reason === ownReasons.stopped || reason === ownReasons.heldBack;
 
 /** What the journal knows about a unit. */
 export interface UnitHistory {

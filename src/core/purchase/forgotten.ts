@@ -1,4 +1,4 @@
-import { unsentReasons } from './attempts.js';
+import { ownReasons } from './attempts.js';
 import type { UnitOutcome } from './journal.js';
 import type { Sha256 } from './unit-key.js';
 
@@ -21,17 +21,9 @@ export const forgottenOutcome = (key: string): UnitOutcome => ({
 export const badRowKey = (sha256: Sha256, job: string, rowHash: string): string =>
   sha256(`${JSON.stringify(['bad row', job, rowHash])}\n`).slice(0, 32);
 
-/** The reason of a purchase whose reason was removed, because it may have had words of the service about the unit. */
-export const REMOVED_REASON = 'no answer; the reason was removed by forget';
-/** Reasons that searchflow writes itself, and that have no data. */
-export const keptReasons: readonly string[] = [
-  ...Object.values(unsentReasons),
-  'the process ended before an answer landed',
-  'given up before an answer landed',
-  'the list of runs shows that nothing was started',
-  REMOVED_REASON,
-];
-export const keptReason = (reason: string): string => (keptReasons.includes(reason) ? reason : REMOVED_REASON);
+export const keptReasons: readonly string[] = Object.values(ownReasons);
+/** Other reasons may have words of the service about the unit. */
+export const keptReason = (reason: string): string => (keptReasons.includes(reason) ? reason : ownReasons.removed);
 
 /** What the journal removed, or would remove. */
 export interface RemovedBodies {

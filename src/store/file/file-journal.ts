@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlotOwner } from '../../core/limiter/slots.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
-import type { PurchaseHistory, UnitHistory } from '../../core/purchase/attempts.js';
+import { ownReasons, type PurchaseHistory, type UnitHistory } from '../../core/purchase/attempts.js';
 import { FORGOTTEN_SEGMENT, type ForgettingJournal, forgottenOutcome } from '../../core/purchase/forgotten.js';
 import type {
   Claim,
@@ -36,8 +36,6 @@ import { bytesOf, toLines, type UnitLine } from './unit-record.js';
 
 /** Number of units in one line. */
 const FORGOTTEN_AT_ONCE = 1000;
-
-const ORPHANED = 'the process ended before an answer landed';
 
 export interface FileJournalOptions {
   /**
@@ -216,7 +214,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
       for (const [id, intent] of this.#intents) {
         if (intent.owner !== owner) continue;
         if (this.#segments.find(intent.segment)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
-        else await this.miss(id, 'given up before an answer landed', 'maybe');
+        else await this.miss(id, ownReasons.givenUp, 'maybe');
       }
     } finally {
       this.#claims.release(owner, this.#claims.of(owner));
@@ -405,7 +403,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
         this.#intents.set(id, { segment: segment.name, owner: '' });
         continue;
       }
-      const line = this.#missOf(id, ORPHANED, 'maybe');
+      const line = this.#missOf(id, ownReasons.processEnded, 'maybe');
       if (writes) await this.#segments.append(segment.name, [], () => line);
       else if (alone) this.#take(segment, line);
     }

@@ -1,5 +1,6 @@
+import { ownReasons } from '../../core/purchase/attempts.js';
 import { failureTags } from '../../core/purchase/failure-tags.js';
-import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../core/purchase/forgotten.js';
+import { FORGOTTEN, keptReasons } from '../../core/purchase/forgotten.js';
 import type { FailedPick, RowMarks } from '../../core/rows/row-warehouse.js';
 import type { Database } from '../database.js';
 import { refuseWaiting } from '../sink-batches.js';
@@ -95,7 +96,7 @@ export function createRowMarks(database: Database): RowMarks {
         await tx.run(
           `UPDATE unknown_outcomes SET reason = $1 WHERE NOT (reason = ANY(CAST($2 AS text[])))
              AND id IN (SELECT o.id FROM (SELECT id, unnest(unit_keys) AS k FROM unknown_outcomes) o JOIN forgotten f ON f.k = o.k)`,
-          [REMOVED_REASON, keptReasons],
+          [ownReasons.removed, keptReasons],
         );
         return rows;
       }),

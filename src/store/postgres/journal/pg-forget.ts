@@ -1,10 +1,10 @@
+import { ownReasons } from '../../../core/purchase/attempts.js';
 import {
   FORGOTTEN,
   FORGOTTEN_SEGMENT,
   type ForgettingJournal,
   forgottenOutcome,
   keptReasons,
-  REMOVED_REASON,
   type RemovedBodies,
 } from '../../../core/purchase/forgotten.js';
 import { type JournalTotals, jobOf, RESULT_MARK, type UnknownOutcome } from '../../../core/purchase/journal.js';
@@ -168,7 +168,7 @@ export function createPgForget(postgres: Postgres): ForgettingJournal {
             `UPDATE ${schema}.purchases SET came = NULL,
                reason = CASE WHEN state IN ('unknown', 'never') AND reason <> ALL ($2::text[]) THEN $3 ELSE reason END
              WHERE id IN (SELECT id ${texts})`,
-            [part, keptReasons, REMOVED_REASON],
+            [part, keptReasons, ownReasons.removed],
             { statementMs: LONG_MS },
           );
       });

@@ -1,3 +1,5 @@
+import { ownReasons } from '../../../core/purchase/attempts.js';
+
 /**
  * Living processes. Error SF001: the process counts as dead and must register again. Only a process that has been connected for a while may
  * remove other processes as dead. After an outage, other processes may still be reconnecting; a new process can't know that.
@@ -43,7 +45,7 @@ BEGIN
   DELETE FROM ${schema}.processes WHERE id = ANY (p_ids);
   PERFORM ${schema}.lose(
     ARRAY(SELECT id FROM ${schema}.purchases WHERE process = ANY (p_ids) AND state = 'open' ORDER BY id),
-    'the process ended before an answer landed');
+    '${ownReasons.processEnded}');
   DELETE FROM ${schema}.claims WHERE process = ANY (p_ids);
 END $body$;
 
@@ -148,7 +150,7 @@ DECLARE
 BEGIN
   PERFORM ${schema}.lose(
     ARRAY(SELECT id FROM ${schema}.purchases WHERE owner = p_owner AND state = 'open' ORDER BY id),
-    'given up before an answer landed');
+    '${ownReasons.givenUp}');
   DELETE FROM ${schema}.claims WHERE owner = p_owner;
   GET DIAGNOSTICS given = ROW_COUNT;
   RETURN given;
