@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
@@ -23,7 +24,6 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
     file: warehouse.file,
     dialect: duckDbDialect,
     exists: () => warehouse.exists(),
-    // The first use creates the tables.
     make: async () => undefined,
     transaction,
     async purge() {
@@ -38,8 +38,8 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
   };
 }
 
-/** Memory in MB for lines of any size. Buffers of the reader and copies of values take some sixty times the bytes of a line. */
-const CAREFUL_MB = 8192;
+/** Memory in MB for lines of any size, which take some sixty times their bytes: half of what the machine or container has. */
+const CAREFUL_MB = Math.floor(Math.min(totalmem(), process.constrainedMemory() || 2 ** 60, 16e9) / 2e6);
 
 /** The queues of a transaction, and what it needs. The current state is updated on a second connection, and so on a second core. */
 const uses: Readonly<Record<Purpose, readonly [queues: readonly WorkQueue[], needs?: Needs]>> = {
