@@ -106,7 +106,7 @@ function bundleCommand() {
 
 /** The JSON Schemas of the output of each command. */
 function writeSchemas() {
-  if (!existsSync(join(dist, 'api', 'outputs', 'index.js'))) return;
+  if (!existsSync(join(dist, 'api', 'command-outputs.js'))) return;
   if (!run([inRoot('scripts', 'output-schemas.mjs'), dist])) throw new Error('The JSON Schemas could not be written.');
 }
 
