@@ -86,7 +86,6 @@ function copyOthers() {
  */
 function bundleWorkflows() {
   const entry = join(dist, 'workflows', 'index.js');
-  if (!existsSync(entry)) return;
   const inputs = ['workflows', 'core']
     .flatMap((folder) => filesIn(join(dist, folder)))
     .filter((file) => file.endsWith('.js'));
@@ -99,14 +98,12 @@ function bundleWorkflows() {
 
 /** The modules of the command change with almost every build, so they are bundled at each. A link in the PATH may name the program. */
 function bundleCommand() {
-  if (!existsSync(join(dist, 'cli', 'main.js'))) return;
   if (!run([inRoot('scripts', 'bundle-command.mjs'), dist, bin])) throw new Error('The command could not be bundled.');
   chmodSync(join(bin, 'searchflow.js'), 0o755);
 }
 
 /** The JSON Schemas of the output of each command. */
 function writeSchemas() {
-  if (!existsSync(join(dist, 'api', 'command-outputs.js'))) return;
   if (!run([inRoot('scripts', 'output-schemas.mjs'), dist])) throw new Error('The JSON Schemas could not be written.');
 }
 
