@@ -64,7 +64,7 @@ describe('a PostgreSQL warehouse, when', () => {
     );
   const whole = [[2, 2, 1, 2]];
 
-  const moments = ['set_config', 'pg_advisory_xact_lock', 'PGCOPY', 'INSERT INTO row_store', 'COMMIT\0'];
+  const moments = ['SET LOCAL search_path', 'pg_advisory_xact_lock', 'PGCOPY', 'INSERT INTO row_store', 'COMMIT\0'];
   for (const moment of ['before', 'after'] as const) {
     it.each(moments)(`[39] the server is killed ${moment} %s: the slice is there once`, async (said) => {
       const warehouse = open();
