@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startCommand } from '../../support/cli/command.js';
+import { runCommand, startCommand } from '../../support/cli/command.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
@@ -28,20 +28,17 @@ const events = ['events', 'sync', '--type', 'webset.search.created'];
 function commandsIn(dir: string, more: Readonly<Record<string, string>> = {}) {
   const state = join(dir, '.searchflow');
   const env = { SEARCHFLOW_STATE_DIR: state, XDG_STATE_HOME: join(dir, 'user'), ...more };
-  const start = (args: readonly string[]) => startCommand(args, { cwd: dir, env });
   onTestFinished(() => {
     killAllOf(state);
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   });
   return {
     kill: () => killAllOf(state),
-    start,
+    start: (args: readonly string[]) => startCommand(args, { cwd: dir, env }),
     async run(...args: string[]) {
-      const running = start([...args, '--json']);
-      running.child.stdin?.end();
-      const code = await running.ended;
-      if (code !== 0) throw new Error(`${args.join(' ')}: ${code}\n${running.err()}`);
-      return JSON.parse(running.out());
+      const { code, out, err } = await runCommand([...args, '--json'], { cwd: dir, env });
+      expect(code, err).toBe(0);
+      return JSON.parse(out);
     },
   };
 }
