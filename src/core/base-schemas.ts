@@ -18,11 +18,11 @@ export const flag = z.boolean();
 export const count = z.int().min(0);
 /** A number with a fraction, such as dollars, seconds or Unix ms. */
 export const number = z.number();
+export const time = number.nullable();
 export const counts = z.record(z.string(), count);
 
 /** The following schemas are for inputs. */
 export const filled = z.string().min(1);
-/** A whole number from 1. */
 export const countFrom1 = z.int().min(1);
 /** Unix ms, up to the year 9999. */
 export const moment = z.number().min(0).max(253_402_300_799_999);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { receivers } from './alerts/alert.js';
-import { count, flag, list, maybeText, number, text, type ValueOf } from './base-schemas.js';
+import { count, flag, list, maybeText, number, text, time, type ValueOf } from './base-schemas.js';
 import { publishModes } from './choices.js';
 import { limiterView, slotsInUse } from './limiter/limiter-schemas.js';
 import {
@@ -21,7 +21,6 @@ import { scheduledRun, walkProgress } from './workflow-result-schemas.js';
 
 // What commands know about a team and its machines. Times in Unix ms, amounts in micro-dollars.
 
-const time = number.nullable();
 const period = periodSpend.extend({ countedMicros: number, capMicros: number.nullable() });
 
 /** Rate, block, slots, cost and caps of a team. */

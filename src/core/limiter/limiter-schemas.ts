@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { count, list, maybeText, number, text, type ValueOf } from '../base-schemas.js';
-
-const time = number.nullable();
+import { count, list, maybeText, number, text, time, type ValueOf } from '../base-schemas.js';
 
 export const bucketView = z.object({
   name: text,

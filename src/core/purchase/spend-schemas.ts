@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { count, list, maybeText, number, text, type ValueOf } from '../base-schemas.js';
+import { count, list, maybeText, number, text, time, type ValueOf } from '../base-schemas.js';
 
 // What is read from the journal. Times in Unix ms, amounts in micro-dollars.
-
-const time = number.nullable();
 
 /** The team's caps by UTC day and month; null: none. */
 export const spendCaps = z.object({ dayMicros: number.nullable(), monthMicros: number.nullable() });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, counts, flag, list, maybeText, number, text, type ValueOf } from '../base-schemas.js';
+import { count, counts, flag, list, maybeText, number, text, time, type ValueOf } from '../base-schemas.js';
 import { fileFormats } from '../choices.js';
 import { retryHelps } from '../purchase/retry-help.js';
 import { attempt, landedUnit, unknownOutcome } from '../purchase/spend-schemas.js';
@@ -15,8 +15,6 @@ import {
 } from '../row-job-schemas.js';
 
 // What commands know about jobs and rows. Times in Unix ms, amounts in micro-dollars.
-
-const time = number.nullable();
 
 const restPlan = z.object({ rows: count, toBuy: count, requests: count, estimateMicros: number });
 /** The rows of a job beyond its limit, and the cost of buying these rows. */
