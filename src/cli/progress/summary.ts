@@ -1,7 +1,7 @@
 import type { Output } from '../../api/command-outputs.js';
 import type { JobState } from '../../core/job-entry-schemas.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
-import { ruleOf } from '../../core/purchase/failure-tags.js';
+import { isLeftRunning } from '../../core/purchase/failure-tags.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
@@ -56,7 +56,7 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   const left = leftRunning(ending);
   // Rows whose retry buys nothing, because their runs are left running, have a line of their own.
-  const retryable = rowsWith(summary, (tag) => retriedTags.includes(tag) && ruleOf(tag).charged !== 'never');
+  const retryable = rowsWith(summary, (tag) => retriedTags.includes(tag) && !isLeftRunning(tag));
   return lines(
     headline(ending),
     message !== undefined && printable(message),
@@ -93,7 +93,7 @@ const rowsWith = ({ warehouse: { tags } }: JobSummary, isOne: (tag: string) => b
   Object.entries(tags).reduce((sum, [tag, rows]) => sum + (isOne(tag) ? rows : 0), 0);
 
 function leftRunning({ summary, plan }: Ending) {
-  const rows = rowsWith(summary, (tag) => ruleOf(tag).charged === 'never');
+  const rows = rowsWith(summary, isLeftRunning);
   if (rows === 0) return null;
   // If several rows share a run, the number of rows is known here, but not the number of runs.
   if ((plan?.staged.rowsPerRun ?? 1) > 1) return { text: `the runs of ${some(rows, 'row')}`, verb: 'were' };

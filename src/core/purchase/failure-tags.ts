@@ -1,4 +1,3 @@
-/** What follows for a failed unit. */
 export interface FailureTag {
   /**
    * When the unit is bought again. `pass`: at the end of its run, if the failure cost nothing; `redrive`: there with `--redrive` only; `asked`:
@@ -54,6 +53,7 @@ export const failureTags = {
 
 export const ruleOf = (tag: string | null): FailureTag =>
   Object.hasOwn(failureTags, tag ?? '') ? failureTags[tag as keyof typeof failureTags] : final;
+export const isLeftRunning = (tag: string | null): boolean => ruleOf(tag).charged === 'never';
 
 /** Tags of failed rows that may succeed later: the cause of a refusal, which cost nothing, may be corrected, too. */
 export const transientTags: readonly string[] = Object.entries<FailureTag>(failureTags)

@@ -1,6 +1,6 @@
 import type { Output } from '../../api/command-outputs.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
-import { ruleOf } from '../../core/purchase/failure-tags.js';
+import { isLeftRunning } from '../../core/purchase/failure-tags.js';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
@@ -29,9 +29,9 @@ export async function planRetry(parts: RuntimeParts, job: string, selection: Fai
   const wanted = units.filter(({ key }) => key !== null && !left.has(key));
   const costs = quote(staged, pricesAt(Date.now(), config.prices), rateProfileOf(config));
   // The runs of these rows were left running at the service, and are followed again without a purchase.
-  const running = wanted.filter(({ tag }) => ruleOf(tag).charged === 'never');
+  const running = wanted.filter(({ tag }) => isLeftRunning(tag));
   for (const slice of new Set(wanted.map((unit) => unit.slice))) {
-    const bought = wanted.filter((unit) => unit.slice === slice && !running.includes(unit));
+    const bought = wanted.filter((unit) => unit.slice === slice && !isLeftRunning(unit.tag));
     costs.add(bought.map(({ unit }) => unit as string));
   }
   const { micros, requests, isMost, seconds, perSecond } = costs.total();

@@ -1,7 +1,7 @@
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
-import { ruleOf } from '../../core/purchase/failure-tags.js';
+import { isLeftRunning } from '../../core/purchase/failure-tags.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import type { Journal, Landed } from '../../core/purchase/journal.js';
 import { type PriceTable, pricesAt } from '../../core/purchase/prices.js';
@@ -243,7 +243,8 @@ async function countUnits(
   };
   const leftRunning = async (units: ReadonlyMap<string, string>): Promise<string[]> => {
     if (!freshness?.retryTags) return [];
-    return (await journal.lookup([...units.keys()])).filter(isLeftRunning).map(({ key }) => key);
+    const landed = await journal.lookup([...units.keys()]);
+    return landed.filter(({ errorTag }) => isLeftRunning(errorTag)).map(({ key }) => key);
   };
   const discarded = freshness?.retryTags ? await discardedKeys(warehouse, staged) : new Set<string>();
   /** Discarded failures, which `--retry-failed` does not buy again. */
@@ -303,7 +304,6 @@ async function unlessUnread(read: () => Promise<readonly FailedUnit[]>): Promise
 }
 
 /** The purchase of the unit is open and the run continues: another request for the unit follows the same run. */
-const isLeftRunning = ({ errorTag }: Landed): boolean => ruleOf(errorTag).charged === 'never';
 
 function leftNote(left: number): string {
   const runs =
